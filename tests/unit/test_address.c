@@ -4,6 +4,8 @@
 #include "proxy/base/address.h"
 #include "tests/kit/unit.h"
 
+#include <arpa/inet.h>
+
 /* clang-format off */
 static const struct {
 	const char *says, *text, *want; /* want NULL: refused */
@@ -56,4 +58,17 @@ START_TEST(a_port_can_be_set)
 }
 END_TEST
 
-UNIT("address", LOOP(is_read, addresses), TEST(a_port_can_be_set))
+START_TEST(a_host_is_written_as_the_library_writes_it)
+{
+	for (int i = 0; i < 4 * 256; i++) {
+		unsigned char host[4] = {192, 0, 2, 1};
+		char text[ADDRESS_HOST_BYTES], want[ADDRESS_HOST_BYTES];
+		host[i / 256] = (unsigned char)(i % 256);
+		address_print_host(AF_INET, host, text);
+		ck_assert_str_eq(text, inet_ntop(AF_INET, host, want, sizeof want));
+	}
+}
+END_TEST
+
+UNIT("address", LOOP(is_read, addresses), TEST(a_port_can_be_set),
+     TEST(a_host_is_written_as_the_library_writes_it))

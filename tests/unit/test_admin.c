@@ -24,9 +24,10 @@ on_report(void *ctx, struct report *out)
 }
 
 static bool
-on_healthy(void *ctx)
+on_healthy(void *ctx, struct buf *line)
 {
 	(void)ctx;
+	buf_printf(line, healthy ? "ok\n" : "draining\n");
 	return healthy;
 }
 
@@ -34,9 +35,13 @@ static void
 on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
 {
 	(void)ctx;
-	static const char *const words[] = {"", "prefix ", "host ", "tag ", "all"};
+	static const char *const words[FORGET_KINDS] = {[FORGET_URL] = "",
+							[FORGET_PREFIX] = "prefix ",
+							[FORGET_HOST] = "host ",
+							[FORGET_TAG] = "tag ",
+							[FORGET_ALL] = "all"};
 	ck_assert_uint_eq(n, 1);
-	snprintf(purged, sizeof(purged), "%s%.*s", words[o->pattern], STR_ARG(o->name));
+	snprintf(purged, sizeof(purged), "%s%.*s", words[o->kind], STR_ARG(o->name));
 	*out = (struct purge_result){.found = strstr(purged, "missing") == NULL, .durable = true};
 	if (strstr(purged, "broken"))
 		out->durable = false;
@@ -141,6 +146,9 @@ static const struct {
 	{ "well",                          HEAD("GET /healthz", ""), 200, "ok\n" },
 	{ "the dashboard",                 HEAD("GET /", ""), 200, "<!doctype html>" },
 	{ "whole",                         HEAD("GET /", ""), 200, "</html>" },
+	{ "no script and no style in it",  HEAD("GET /", ""), 200, "script-src 'self'; style-src 'self'" },
+	{ "its style",                     HEAD("GET /dashboard.css", ""), 200, "text/css" },
+	{ "its script",                    HEAD("GET /dashboard.js", ""), 200, "text/javascript" },
 	{ "HEAD is a GET without body",    HEAD("HEAD /stats", ""), 200, "application/json" },
 	{ "a history of such a step",      HEAD("GET /history?step=10&since=5", ""), 200, "10 5" },
 	{ "a history of another step",     HEAD("GET /history?step=3", ""), 400, "step=1, 10 or 300" },

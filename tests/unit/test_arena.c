@@ -76,6 +76,24 @@ START_TEST(a_large_piece_leaves_the_room_beside_it)
 }
 END_TEST
 
-UNIT("arena", TEST(pieces_are_aligned_and_do_not_overlap),
+START_TEST(all_that_it_has_counts_as_held)
+{
+	struct arena_pool pool = {0};
+	struct arena *a = arena_create(&pool);
+	size_t first = arena_held(a);
+	ck_assert_uint_le(first, ARENA_CHUNK_BYTES);
+	arena_alloc(a, 100);
+	ck_assert_uint_eq(arena_held(a), first);
+	arena_alloc(a, 100000);
+	ck_assert_uint_ge(arena_held(a), first + 100000);
+	for (size_t before = arena_held(a), i = 0; i < 8; i++, arena_alloc(a, 1000))
+		ck_assert_uint_le(arena_held(a), before + 2 * ARENA_CHUNK_BYTES);
+	ck_assert_uint_ge(arena_held(a), first + 100000 + ARENA_CHUNK_BYTES);
+	arena_unref(&a);
+	arena_pool_fini(&pool);
+}
+END_TEST
+
+UNIT("arena", TEST(all_that_it_has_counts_as_held), TEST(pieces_are_aligned_and_do_not_overlap),
      TEST(the_last_reference_gives_the_memory_back), TEST(the_steady_state_takes_what_is_there),
      TEST(a_large_piece_leaves_the_room_beside_it))

@@ -2,7 +2,7 @@
  * rooms: cache http base filter
  */
 #include "proxy/base/clock.h"
-#include "proxy/cache/baseline.h"
+#include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_stats.h"
 #include "tests/kit/tmpdir.h"
@@ -57,7 +57,7 @@ write_notes(void *arg)
 	return NULL;
 }
 
-/* Whatever is not lost is counted, and what is lost is counted as lost. */
+/* A note that is not lost is counted, and a lost one is counted as lost. */
 START_TEST(every_note_is_seen_or_counted_as_dropped)
 {
 	struct baseline *b = make(NULL, 1 << 30);
@@ -109,7 +109,7 @@ ask_much(void *arg)
 	return NULL;
 }
 
-/* Whoever forgets while another one looks leaves it to him; nothing of that is lost. */
+/* A thread that forgets while another one looks leaves it to that one; none of it is lost. */
 START_TEST(what_is_forgotten_while_others_look_is_forgotten_too)
 {
 	enum { N = 3000 };

@@ -34,7 +34,7 @@ hold_many(size_t cap)
 	for (unsigned i = 0; i < MANY; i++) {
 		if (!between[i]) /* what lives on behind a freed piece keeps the heap large */
 			between[i] = block_create(100);
-		held[i] = block_create_passing((uint32_t)cap);
+		held[i] = block_try_passing((uint32_t)cap);
 		ck_assert_uint_eq(held[i]->cap, cap);
 		ck_assert_uint_eq(held[i]->n, 0);
 		memset(held[i]->p, (int)i, cap);
@@ -50,10 +50,12 @@ START_TEST(many_at_once_are_given_back)
 {
 	if (SANITIZED) /* the memory of its own that it keeps is more */
 		return;
+	/* An emulator keeps some bytes for each page that there ever was, and the code that has run. */
+	const size_t else_most = MANY * (size_t)LARGE / 20;
 	size_t before = resident();
 	for (int round = 0; round < 3; round++) {
 		hold_many(LARGE);
-		ck_assert_uint_le(resident(), before + BLOCK_SPARE_BYTES + (1 << 20));
+		ck_assert_uint_le(resident(), before + BLOCK_SPARE_BYTES + else_most);
 	}
 	for (unsigned i = 0; i < MANY; i++)
 		block_unref(&between[i]);
@@ -62,12 +64,12 @@ END_TEST
 
 START_TEST(the_next_one_has_the_memory_of_the_last)
 {
-	struct block *b = block_create_passing(LARGE);
+	struct block *b = block_try_passing(LARGE);
 	bool mapped = b->mapped;
 	void *was = b;
 	block_unref(&b);
 	ck_assert_ptr_null(b);
-	b = block_create_passing(LARGE - 100);
+	b = block_try_passing(LARGE - 100);
 	ck_assert(!mapped || was == b);
 	block_unref(&b);
 }
@@ -78,7 +80,7 @@ START_TEST(small_and_huge_ones_are_as_others)
 	static const uint32_t sizes[] = {
 		0, 1, BLOCK_PASSING_LEAST - 1, BLOCK_PASSING_MOST, BLOCK_PASSING_MOST + 1, 8 << 20};
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		struct block *b = block_create_passing(sizes[i]);
+		struct block *b = block_try_passing(sizes[i]);
 		ck_assert_uint_eq(b->mapped, 0);
 		ck_assert_uint_eq(b->cap, sizes[i]);
 		struct block *other = block_ref(b);
@@ -109,7 +111,7 @@ come_and_go(void *arg)
 	unsigned seed = (unsigned)(uintptr_t)arg;
 	for (int i = 0; i < 2000; i++) {
 		seed = seed * 1103515245 + 12345;
-		struct block *b = block_create_passing(100000 + seed % 300000);
+		struct block *b = block_try_passing(100000 + seed % 300000);
 		memset(b->p, (int)seed & 0x7f, 64);
 		memset(b->p + b->cap - 64, (int)seed & 0x7f, 64);
 		ck_assert_int_eq(b->p[0], (int)seed & 0x7f);

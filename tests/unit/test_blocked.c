@@ -54,7 +54,7 @@ START_TEST(false_positives_are_as_forecast)
 
 	for (uint64_t i = 0; i < TRIES; i++)
 		hits += twice_blocked_has(b, key_at((uint64_t)_i, (UINT64_C(1) << 40) + i));
-	/* What this filter's own ones forecast; and the plan, to which the spread of
+	/* This filter's own ones forecast the rate; so does the plan, to which the spread of
 	 * lines adds. */
 	check_within(4, hits, TRIES, twice_blocked_fpr(b));
 	ck_assert_msg(fabs(hits / TRIES / fpr - 1) < 0.1, "measured %g of %g", hits / TRIES, fpr);

@@ -75,14 +75,15 @@ struct purge {
 };
 
 static struct purge
-purge(struct cache *c, enum purge_what what, bool soft, struct twice_key_hash hash, struct str name)
+purge(struct cache *c, enum forget_kind what, bool soft, struct twice_key_hash hash,
+      struct str name)
 {
 	struct purged p = cache_purge(c, what, soft, hash, name);
 	return (struct purge){p.at, p.had, cache_purge_wait(c, p.at)};
 }
 
 static struct object_write *
-start(struct cache *c, const char *key, uint64_t announced, bool disk)
+start_counted(struct cache *c, const char *key, uint64_t announced, bool disk, uint64_t *written)
 {
 	return cache_write_begin(c, &(struct write_options){
 					    .hash = hash_of(c, key),
@@ -91,7 +92,14 @@ start(struct cache *c, const char *key, uint64_t announced, bool disk)
 					    .terms = some_terms(),
 					    .body_bytes = announced,
 					    .disk = disk,
+					    .written = written,
 				    });
+}
+
+static struct object_write *
+start(struct cache *c, const char *key, uint64_t announced, bool disk)
+{
+	return start_counted(c, key, announced, disk, NULL);
 }
 
 static void
@@ -227,6 +235,49 @@ START_TEST(cut_short_is_never_stored)
 		ck_assert_ptr_null(w);
 	}
 	ck_assert(!has(c, "short", 500000) && !has(c, "long", 500) && !has(c, "left", 500));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+/* Not when it is begun, and not twice. */
+START_TEST(what_goes_to_the_disk_is_counted_when_it_does)
+{
+	enum { LARGE = 20 << 20, SMALL = 9000 };
+	uint64_t n = 0;
+	begin();
+	options.memory_bytes = 32 << 20;
+	struct cache *c = open_cache();
+	struct object_write *w = start_counted(c, "large", LARGE, true, &n);
+	ck_assert_uint_eq(n, 0);
+	feed(w, "large", 0, LARGE / 2);
+	ck_assert_uint_le(n, LARGE / 2);
+	ck_assert_uint_ge(n, LARGE / 2 - 2 * c->block_bytes);
+	uint64_t half = n;
+	cache_write_abandon(&w);
+	ck_assert_uint_eq(n, half); /* that was written, if in vain */
+	n = 0;
+	w = start_counted(c, "large", LARGE, true, &n);
+	feed(w, "large", 0, LARGE);
+	struct object *o = cache_write_commit(&w, false);
+	ck_assert_uint_eq(n, cache_record_bytes(5, 17, LARGE));
+	object_unref(&o);
+	n = 0;
+	w = start_counted(c, "k", SMALL, true, &n);
+	feed(w, "k", 0, SMALL);
+	ck_assert_uint_eq(n, 0);
+	o = cache_write_commit(&w, false);
+	ck_assert_uint_eq(n, cache_record_bytes(1, 17, SMALL));
+	object_unref(&o);
+	for (int i = 0; i < 4; i++) /* read into RAM */
+		ck_assert(has(c, "k", SMALL));
+	n = 0;
+	w = start_counted(c, "k", SMALL, false, &n);
+	feed(w, "k", 0, SMALL);
+	o = cache_write_commit(&w, false);
+	ck_assert_int_eq(o->on_disk, 1); /* the same again: as it was */
+	ck_assert_uint_eq(n, 0);
+	object_unref(&o);
 	cache_close(&c);
 	end();
 }
@@ -381,7 +432,7 @@ validate_often(struct cache *c, enum ending how)
 	ck_assert_uint_eq(after.written_bytes, before.written_bytes);
 	ck_assert_uint_eq(after.refused_writes, 0);
 	if (how == PURGED) /* and then let go */
-		ck_assert(purge(c, PURGE_ALL, false, (struct twice_key_hash){0}, STR("")).durable);
+		ck_assert(purge(c, FORGET_ALL, false, (struct twice_key_hash){0}, STR("")).durable);
 	for (int i = 0; how != STOPPED && i < 5000; i++) {
 		char key[32];
 		snprintf(key, sizeof key, "other-%d", i);
@@ -1146,6 +1197,57 @@ settle(struct cache *c)
 }
 
 /* Hot bodies of many pieces stay while cold ones stream by, like small ones. */
+/* Its client takes nothing: it goes on when it does, and others are not kept from memory meanwhile. */
+START_TEST(a_write_that_rests_leaves_to_others_what_it_does_not_use)
+{
+	enum { N = 600, LARGE = 1500000 };
+	begin();
+	options.disk_bytes = 1 << 30;
+	options.memory_bytes = 256 << 20;
+	struct cache *c = open_cache();
+	struct object_write *w[N];
+	char key[32];
+	unsigned alive = 0, gave_up = 0;
+	for (int i = 0; i < N; i++) {
+		snprintf(key, sizeof key, "large-%d", i);
+		w[i] = start(c, key, LARGE, true);
+		feed(w[i], key, 0, i < 20 ? 1000 : 300000);
+		alive += cache_write_is_alive(w[i]);
+	}
+	ck_assert_uint_gt(alive, 150);
+	ck_assert_uint_lt(alive, N);
+	ck_assert(!store_key(c, "other", LARGE, true, true, false));
+	for (int i = 0; i < N; i++) {
+		bool dead = !cache_write_is_alive(w[i]);
+		if (cache_write_rest(w[i]))
+			continue;
+		ck_assert(!dead);
+		cache_write_abandon(&w[i]);
+		gave_up++;
+	}
+	ck_assert_uint_lt(gave_up, alive); /* no more than it takes */
+	ck_assert_uint_lt(atomic_load(&c->building_bytes), 32 << 20);
+	ck_assert(store_key(c, "other", LARGE, true, true, false));
+	ck_assert(has(c, "other", LARGE));
+	for (int i = 0; i < N; i++) {
+		if (!w[i])
+			continue;
+		snprintf(key, sizeof key, "large-%d", i);
+		uint64_t from = i < 20 ? 1000 : 300000;
+		bool goes_on = cache_write_is_alive(w[i]);
+		feed(w[i], key, from, LARGE - from);
+		struct object *o = cache_write_commit(&w[i], false);
+		ck_assert_int_eq(o != NULL, goes_on);
+		if (o)
+			ck_assert(read_right(c, o, key));
+		object_unref(&o);
+	}
+	ck_assert_uint_eq(atomic_load(&c->building_bytes), 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 START_TEST(hot_bodies_in_pieces_are_carried)
 {
 	begin();
@@ -1373,8 +1475,8 @@ START_TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again)
 }
 END_TEST
 
-/* What is purged softly in RAM while its copy on disk is gone: as often as may be, and no memory is
- * lost. */
+/* An object in RAM is purged softly while its copy on disk is gone: as often as may be, and no
+ * memory is lost. */
 START_TEST(stale_in_ram_and_gone_from_disk_costs_no_memory)
 {
 	begin();
@@ -1539,7 +1641,7 @@ purge_and_tell(void *arg)
 		store_key(r->c, key, 1000, true, true, false);
 		if (i % 3 == 0)
 			store_flush(r->c->disks[0].store);
-		struct purge p = purge(r->c, PURGE_URL, false, hash_of(r->c, key), str_of(key));
+		struct purge p = purge(r->c, FORGET_URL, false, hash_of(r->c, key), str_of(key));
 		unsigned n = i % 4000;
 		if (!p.durable || write(r->kind, &n, sizeof n) != sizeof n)
 			abort();
@@ -1608,11 +1710,11 @@ START_TEST(a_purge_that_is_not_durable_closes_the_directory)
 	ck_assert(store_key(c, "http://a/gone", 900, true, true, false));
 	sync_fails = true;
 	struct purge p =
-		purge(c, PURGE_URL, false, hash_of(c, "http://a/gone"), str_of("http://a/gone"));
+		purge(c, FORGET_URL, false, hash_of(c, "http://a/gone"), str_of("http://a/gone"));
 	ck_assert(p.had && !p.durable);
 	struct cache_stats s;
 	cache_stats(c, &s);
-	ck_assert(!s.purges_durable);
+	ck_assert(!s.purges.durable);
 	ck_assert(!has(c, "http://a/disk", 900) && !has(c, "http://a/gone", 900));
 	ck_assert(!store_key(c, "http://a/new", 7000000, true, true, false));
 	ck_assert(store_key(c, "http://a/ram", 900, true, false, false));
@@ -1967,8 +2069,9 @@ END_TEST
 
 UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(cut_short_is_never_stored), TEST(what_the_index_lost_is_forgotten_behind_a_restart_too),
-     TEST(second_sighting_is_written_from_ram), TEST(removed_is_gone_also_after_a_restart),
-     TEST(newer_replaces_older_wherever_it_was), LOOP(refresh_keeps_the_body, refreshed),
+     TEST(what_goes_to_the_disk_is_counted_when_it_does), TEST(second_sighting_is_written_from_ram),
+     TEST(removed_is_gone_also_after_a_restart), TEST(newer_replaces_older_wherever_it_was),
+     LOOP(refresh_keeps_the_body, refreshed),
      TIMES(a_refreshed_head_is_written_when_ram_lets_go, ENDINGS),
      TIMES(the_same_body_again_is_not_written_again, 2),
      TEST(refresh_of_what_was_removed_brings_nothing_back), TEST(second_disk_hit_moves_into_ram),
@@ -1980,8 +2083,9 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(a_read_outlasts_the_drain), TEST(a_disk_that_hangs_is_passed_by),
      TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
-     TEST(large_writes_never_stop_small_ones), TEST(hot_bodies_in_pieces_are_carried),
-     TEST(ram_holds_no_object_without_its_body),
+     TEST(large_writes_never_stop_small_ones),
+     TEST(a_write_that_rests_leaves_to_others_what_it_does_not_use),
+     TEST(hot_bodies_in_pieces_are_carried), TEST(ram_holds_no_object_without_its_body),
      TEST(a_body_in_one_piece_larger_than_a_piece_is_written_again),
      TEST(stale_in_ram_and_gone_from_disk_costs_no_memory),
      TEST(ram_knows_when_a_refreshed_body_is_gone), TEST(an_object_in_ram_knows_its_carried_copy),

@@ -165,6 +165,9 @@ END_TEST
 
 /* -- requests ---------------------------------------------------------------------- */
 
+#define OTHERS_7  "a, a, a, a, a, a, a, "
+#define OTHERS_56 OTHERS_7 OTHERS_7 OTHERS_7 OTHERS_7 OTHERS_7 OTHERS_7 OTHERS_7 OTHERS_7
+
 static const struct {
 	const char *says, *lines;
 	struct request_cc want;
@@ -180,6 +183,11 @@ static const struct {
 	{"max-stale with one",               "Cache-Control: max-stale=9", {.max_stale = SECS(9)}},
 	{"max-stale with nonsense",          "Cache-Control: max-stale=x", {0}},
 	{"max-age with nonsense",            "Cache-Control: max-age=x", {.max_age = SECS(0)}},
+	{"the 64th directive counts",        "Cache-Control: " OTHERS_56 "a, a, a, a, a, a, a, no-cache", {.no_cache = true}},
+	{"of more, one may be no-store",     "Cache-Control: max-age=1, " OTHERS_56 "a, a, a, a, a, a, a, no-cache", {.max_age = SECS(1), .no_store = true}},
+	{"in several lines too",             "Cache-Control: " OTHERS_56 "a\nCache-Control: " OTHERS_56 "a", {.no_store = true}},
+	{"the 64th member of Pragma",        "Pragma: " OTHERS_56 "a, a, a, a, a, a, a, no-cache", {.no_cache = true}},
+	{"what lies behind is not read",     "Pragma: " OTHERS_56 "a, a, a, a, a, a, a, a, no-cache", {0}},
 	{"the rest",                         "Cache-Control: min-fresh=1, no-store, no-transform, only-if-cached, stale-if-error=2",
 	 {.min_fresh = SECS(1), .no_store = true, .no_transform = true, .only_if_cached = true, .stale_if_error = SECS(2)}},
 	/* clang-format on */

@@ -2,6 +2,7 @@
  *
  * test_cachekey.c - different things never share a key, the same thing seldom has two. */
 #include "proxy/http/cachekey.h"
+#include "proxy/http/syntax.h"
 #include "tests/kit/heads.h"
 
 static const struct str tracking[] = {STR_INIT("utm_*"), STR_INIT("fbclid")};
@@ -150,5 +151,78 @@ START_TEST(reference)
 }
 END_TEST
 
-UNIT("cachekey", LOOP(key, keys), LOOP(a_key_says_what_to_ask_the_origin_for, targets),
-     TEST(a_long_query_keeps_everything), LOOP(reference, references))
+/* Names of one to three letters, values that say the order in which they came. */
+START_TEST(any_query_is_sorted_and_those_of_one_name_keep_their_order)
+{
+	srand(5);
+	for (int round = 0; round < 2000; round++) {
+		char query[4096] = "/?", last_name[8] = "";
+		int n = 1 + rand() % 128, last = -1;
+		size_t used = 2;
+		for (int i = 0; i < n; i++)
+			used += (size_t)snprintf(query + used, sizeof query - used, "%s%.*s=%d",
+						 i ? "&" : "", 1 + rand() % 3,
+						 &"aaabbbcba"[rand() % 6], i);
+		struct buf b = {0};
+		cachekey_add_url(STR("http"), STR("h"), str_of(query), &sorted, &b);
+		struct str rest = cachekey_target(buf_str(&b)), parameter;
+		ck_assert_uint_eq(rest.n, used);
+		for (rest = str_from(rest, 2); rest.n; n--) {
+			char text[64], name[8];
+			int value;
+			str_cut(rest, '&', &parameter, &rest);
+			snprintf(text, sizeof text, "%.*s", STR_ARG(parameter));
+			ck_assert_int_eq(sscanf(text, "%7[a-c]=%d", name, &value), 2);
+			int d = strcmp(last_name, name);
+			ck_assert_msg(d < 0 || (d == 0 && last < value), "%s", query);
+			memcpy(last_name, name, sizeof name);
+			last = value;
+		}
+		ck_assert_int_eq(n, 0);
+		buf_fini(&b);
+	}
+}
+END_TEST
+
+static const struct str only_b[] = {STR_INIT("b")};
+static const struct key_rules without_b = {.drop_params = only_b, .drop_count = 1},
+			      with_b = {.keep_params = only_b, .keep_count = 1};
+static const struct {
+	const char *says;
+	const struct key_rules *rules;
+	int a; /* so many times "a", behind "b" */
+	const char *want;
+	bool as_it_came;
+} long_queries[] = {
+	/* clang-format off */
+	{"127 others are sorted",      &sorted,    127, "?a&a",  false},
+	{"of 128 nothing is sorted",   &sorted,    128, "?b&a",  true},
+	{"511 others are kept",        &without_b, 511, "?a&a",  false},
+	{"of more nothing is dropped", &without_b, 512, "?b&a",  true},
+	{"one of 512 counts",          &with_b,    511, "?b",    false},
+	{"of more none does",          &with_b,    512, "",      false},
+	/* clang-format on */
+};
+
+START_TEST(a_long_query)
+{
+	struct buf query = {0}, url = {0};
+	buf_add_lit(&query, "/?b");
+	for (int i = 0; i < long_queries[_i].a; i++)
+		buf_add_lit(&query, "&a");
+	cachekey_add_url(STR("http"), STR("h"), buf_str(&query), long_queries[_i].rules, &url);
+	struct str target = cachekey_target(buf_str(&url)), want = str_of(long_queries[_i].want);
+	bool same = str_eq(target, buf_str(&query));
+	ck_assert_msg(str_starts(str_from(target, 1), want) &&
+			      (want.n > 2 || target.n == 1 + want.n),
+		      "%s", long_queries[_i].says);
+	ck_assert_msg(same == long_queries[_i].as_it_came, "%s", long_queries[_i].says);
+	buf_fini(&query);
+	buf_fini(&url);
+}
+END_TEST
+
+UNIT("cachekey", LOOP(a_long_query, long_queries),
+     TEST(any_query_is_sorted_and_those_of_one_name_keep_their_order), LOOP(key, keys),
+     LOOP(a_key_says_what_to_ask_the_origin_for, targets), TEST(a_long_query_keeps_everything),
+     LOOP(reference, references))

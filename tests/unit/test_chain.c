@@ -147,7 +147,7 @@ START_TEST(impossible_plans_are_refused)
 }
 END_TEST
 
-/* What growth costs: from 100 keys to 100,000, as the table in README.md has it. */
+/* Growth from 100 keys to 100,000 costs what the table in README.md says. */
 START_TEST(growing_a_thousandfold_costs_seventeen_bits_a_key)
 {
 	struct twice_scalable_options o = {.keys = 100, .fpr = 0.01};

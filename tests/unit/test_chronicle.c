@@ -41,7 +41,7 @@ close_all(void)
 	cache_close(&cache);
 }
 
-/* What is written to the log goes to a file. */
+/* Lines of the log go to a file. */
 static void
 begin(void)
 {

@@ -5,33 +5,16 @@
 #include "config/config.h"
 #include "config/groups.h"
 #include "config/load.h"
+#include "config/manual.h"
 #include "config/print.h"
 #include "config/schema.h"
+#include "tests/kit/own_settings.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
-
-static struct config c;
-static char err[512];
-
-static int
-parse(const char *text)
-{
-	return config_parse(&c, "t.yaml", text, strlen(text), err, sizeof(err));
-}
-
-static char *
-printed(const struct config *of)
-{
-	char *text = NULL;
-	size_t n = 0;
-	FILE *f = open_memstream(&text, &n);
-	config_print(of, f);
-	fclose(f);
-	return text;
-}
 
 static char *
 contents(const char *path)
@@ -49,7 +32,7 @@ START_TEST(defaults_stand_without_a_file)
 	config_init(&c);
 	ck_assert_uint_eq(c.listen_count, 1);
 	ck_assert_str_eq(c.listen[0], "0.0.0.0:8080");
-	ck_assert_str_eq(c.admin, "127.0.0.1:9090");
+	ck_assert_str_eq(c.admin, "127.0.0.1:9180");
 	ck_assert_uint_eq(c.workers, 0);
 	ck_assert_uint_eq(c.origin_count, 0);
 	ck_assert_str_eq(c.cache.dir, "/var/cache/twice");
@@ -66,7 +49,7 @@ END_TEST
 
 /* A whole configuration, as people write it. */
 static const char whole[] = "listen: [ \"0.0.0.0:8080\" ]\n"
-			    "admin: \"127.0.0.1:9090\"\n"
+			    "admin: \"127.0.0.1:9180\"\n"
 			    "workers: auto\n"
 			    "origins:\n"
 			    "  - url: https://origin.example.com\n"
@@ -200,13 +183,13 @@ static const struct {
 	{ "routes: [ { host: 'www.*.com' } ]\n", "t.yaml:1: routes.host: one wildcard", "*.example.com" },
 	{ "routes: [ { host: 'a.example:8443' } ]\n", "t.yaml:1: routes.host: no request is for \"a.example:8443\"", "name alone" },
 	{ "routes: [ { host: a.example. } ]\n", "t.yaml:1: routes.host: no request is for \"a.example.\"", "name alone" },
-	{ "routes: [ { host: 'https://a' } ]\n", "t.yaml:1: routes.host: no request is for \"https://a\"", "name alone" },
-	{ "routes: [ { host: '2001:db8::1' } ]\n", "t.yaml:1: routes.host: no request is for \"2001:db8::1\"", "[2001:db8::1]" },
+	{ "routes: [ { host: 'https://a' } ]\n", "t.yaml:1: routes.host: \"https://a\" is no name of a host", "without scheme" },
+	{ "routes: [ { host: '2001:db8::1' } ]\n", "t.yaml:1: routes.host: \"2001:db8::1\" is no name of a host", "[2001:db8::1]" },
 	{ "routes: [ { host: '*example.com' } ]\n", "t.yaml:1: routes.host: a wildcard is for whole labels", "*.example.com" },
 	{ "routes: [ { path: 'img/' } ]\n",        "t.yaml:1: routes.path: img/ is not", "/img/" },
 	{ "listen: [ '0.0.0.0:80', '[::]:80' ]\n",  "t.yaml:1: listen: 0.0.0.0:80 and [::]:80 take the same", "keep one" },
 	{ "listen: [ '127.0.0.1:80', 'https://0.0.0.0:80' ]\n", "t.yaml:1: listen: 127.0.0.1:80 and https://0.0.0.0:80 take", "keep one" },
-	{ "listen: '0.0.0.0:80'\nadmin: 127.0.0.1:80\n", "t.yaml:2: admin: 0.0.0.0:80 takes what comes to 127.0.0.1:80", "another port" },
+	{ "listen: '0.0.0.0:80'\nadmin: 127.0.0.1:80\n", "t.yaml:2: admin: 0.0.0.0:80 covers 127.0.0.1:80 too", "another port" },
 	{ "routes: [ { path: '/a//b' } ]\n",       "t.yaml:1: routes.path: servers read \"//b\" in /a//b in", "end the path" },
 	{ "routes: [ { path: '/a/../b' } ]\n",     "t.yaml:1: routes.path: servers read \"/../\" in /a/../b in", "end the path" },
 	{ "routes: [ { path: '/a/%61' } ]\n",      "t.yaml:1: routes.path: servers read \"%61\" in /a/%61 in", "themselves" },
@@ -225,16 +208,41 @@ static const struct {
 	{ "routes: [ { path: /a, admission: { sightings: 3 } } ]\n", "t.yaml:1: routes.admission.sightings: the filter tells 2", "admission.filter" },
 	{ "routes: [ { path: /a, cache: { stale_after: 0s } } ]\n", "t.yaml:1: routes.cache.stale_after: 0s is out of range", "or inherited" },
 	{ "routes: [ { path: /a, cache: { disk: 1GiB } } ]\n", "t.yaml:1: there is no setting \"routes.cache.disk\"", "" },
-	{ "routes: [ { path: /a, name: 'a b' } ]\n", "t.yaml:1: routes.name: \"a b\" is no name", "letters" },
+	{ "routes: [ { path: /a, name: 'a b' } ]\n", "t.yaml:1: routes.name: \"a b\" is no name", "one word" },
 	{ "rate: { burst: 5 }\n",                 "t.yaml:1: rate.burst: there is no rate", "requests:" },
-	{ "rate: { requests: 10/s }\n",           "t.yaml:1: rate.requests: \"10/s\"", "or none" },
+	{ "rate: { requests: 10/x }\n",           "t.yaml:1: rate.per: \"1x\"", "30s" },
+	{ "rate: { requests: 10/s, per: 1m }\n",  "t.yaml:1: \"rate.per\" is given again", "keep one" },
 	{ "routes: [ { rate: { requests: 1, per: 1d, burst: 31 } } ]\n", "t.yaml:1: routes.rate.burst: at this rate 31", "smaller" },
 	{ "routes: [ { path: /a, answer: { body: x } } ]\n", "t.yaml:1: routes.answer: there is no status", "503" },
 	{ "routes: [ { path: /a, answer: { status: 204, body: x } } ]\n", "t.yaml:1: routes.answer.body: an answer with status 204", "leave one" },
 	{ "routes: [ { path: /a, answer: { status: 205, file: x } } ]\n", "t.yaml:1: routes.answer.file: an answer with status 205", "leave one" },
 	{ "routes: [ { path: /a, answer: { file: x } } ]\n", "t.yaml:1: routes.answer: there is no status", "503" },
-	{ "routes: [ { path: /a, answer: { status: 503, body: x, file: x } } ]\n", "t.yaml:1: routes.answer.file: body is what is sent", "leave one" },
+	{ "routes: [ { path: /a, answer: { status: 503, body: x, file: x } } ]\n", "t.yaml:1: routes.answer.file: body and file cannot both be sent", "leave one" },
 	{ "routes: [ { path: /a, answer: { status: 206 } } ]\n", "t.yaml:1: routes.answer.status: 206", "200" },
+	{ "routes: [ { path: /a, strip_prefix: a } ]\n", "t.yaml:1: routes.strip_prefix: a is not the beginning of a path", "/api" },
+	{ "routes: [ { path: /a, strip_prefix: / } ]\n", "t.yaml:1: routes.strip_prefix: / is not the beginning of a path", "leave it out" },
+	{ "routes: [ { path: /a, strip_prefix: '/a?b' } ]\n", "t.yaml:1: routes.strip_prefix: /a?b is not", "/api" },
+	{ "routes: [ { path: /a, strip_prefix: '/a/..' } ]\n", "t.yaml:1: routes.strip_prefix: servers read \"/..\" in /a/.. in different", "that is meant" },
+	{ "routes: [ { path: /img, strip_prefix: /api } ]\n", "t.yaml:1: routes.strip_prefix: no path of this route is /api or below it (path: /img)", "whole segments" },
+	{ "routes: [ { path: /apis, strip_prefix: /api } ]\n", "t.yaml:1: routes.strip_prefix: no path of this route is /api", "whole segments" },
+	{ "routes: [ { path: /a, add_prefix: 'http://b/c' } ]\n", "t.yaml:1: routes.add_prefix: http://b/c is not the beginning of a path", "/api" },
+	{ "routes: [ { path: /a, add_prefix: '/a b' } ]\n", "t.yaml:1: routes.add_prefix: /a b is not", "encoded" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$' } } ]\n", "t.yaml:1: routes.rewrite.to: rewrite has both", "write it, too" },
+	{ "routes: [ { path: /a, rewrite: { to: /a } } ]\n", "t.yaml:1: routes.rewrite.from: rewrite has both", "write it, too" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/(a$', to: /a } } ]\n", "t.yaml:1: routes.rewrite.from: ^/(a$ is not a regular expression", "a ( has no )" },
+	{ "routes: [ { path: /a, rewrite: { from: '^a/(.*)$', to: /b } } ]\n", "t.yaml:1: routes.rewrite.from: ^a/(.*)$ matches nothing", "write ^/a/(.*)$" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a\\?b=(.*)$', to: /b } } ]\n", "t.yaml:1: routes.rewrite.from: ^/a\\?b=(.*)$ looks for a question mark", "the query is kept" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/(a)$', to: /$3 } } ]\n", "t.yaml:1: routes.rewrite.to: $3 is nothing, for from: has 1 pair", "( ) around" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: 'http://b/' } } ]\n", "t.yaml:1: routes.rewrite.to: http://b/ is not a path", "named in origins" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: '//b/' } } ]\n", "t.yaml:1: routes.rewrite.to: //b/ is not a path", "one slash" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: '/b$query' } } ]\n", "t.yaml:1: routes.rewrite.to: /b$query has a variable", "the query is kept" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: '/b c' } } ]\n", "t.yaml:1: routes.rewrite.to: a path has no \" \" (20) as in /b c", "%20" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/(a)$', to: '/\\1' } } ]\n", "t.yaml:1: routes.rewrite.to: /\\1 has \\1", "write $1" },
+	{ "routes: [ { path: /a, rewrite: { regex: '^/a$', to: /b } } ]\n", "t.yaml:1: there is no setting \"routes.rewrite.regex\"", "write from:" },
+	{ "routes: [ { path: /a, strip: /a } ]\n", "t.yaml:1: there is no setting \"routes.strip\"", "strip_prefix" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: '/b%2' } } ]\n", "t.yaml:1: routes.rewrite.to: a path has no \"%\" (25)", "%25" },
+	{ "routes: [ { path: /a, rewrite: { from: '^/a$', to: '/b/../c' } } ]\n", "t.yaml:1: routes.rewrite.to: no origin is asked for \"/../\"", "that is meant" },
+	{ "routes: [ { path: /a, add_prefix: /b, answer: { status: 503 } } ]\n", "t.yaml:1: routes.add_prefix: answer answers here", "leave one" },
 	{ "routes: [ { path: /a, deny: [ 10.0.0.1/8 ] } ]\n", "t.yaml:1: routes.deny: \"10.0.0.1/8\" is not a network", "10.0.0.0/8" },
 	{ "request_headers: { set: { Host: a } }\n", "t.yaml:1: request_headers.set: Host cannot be changed", "leave it out" },
 	{ "routes:\n- path: /a\n  response_headers:\n    remove: [ Content-Length ]\n", "t.yaml:4: routes.response_headers.remove: Content-Length cannot", "leave it out" },
@@ -243,14 +251,18 @@ static const struct {
 	{ "request_headers: { add: ':path: x' }\n", "t.yaml:1: request_headers.add: \":path: x\" is no header field", "Name: value" },
 	{ "request_headers: { add: { X-A: $hots } }\n", "t.yaml:1: request_headers.add: \"X-A: $hots\" has a variable", "$host" },
 	{ "request_headers: { set: \"A: b\\nC: d\" }\n", "t.yaml:1: request_headers.set", "one line" },
-	{ "request_headers: { remove: [ 'X Y' ] }\n", "t.yaml:1: request_headers.remove: \"X Y\" is no name", "X-Powered-By" },
+	{ "request_headers: { remove: [ 'X Y' ] }\n", "t.yaml:1: request_headers.remove: \"X Y\" is one text", "[ X, Y ]" },
+	{ "response_headers: { remove: [ 'Content-*' ] }\n", "t.yaml:1: response_headers.remove: Content-* is content-length, too", "write more" },
+	{ "response_headers: { remove: [ '*' ] }\n", "t.yaml:1: response_headers.remove: * is connection, too", "write more" },
+	{ "request_headers: { remove: [ 'Proxy-A*' ] }\n", "t.yaml:1: request_headers.remove: Proxy-A* is proxy-*, too", "write more" },
+	{ "request_headers: { set: { 'X-*': 1 } }\n", "t.yaml:1: request_headers.set: \"X-*: 1\" has a name for many", "in full" },
 	{ "request_headers: { set: { A: [ b ] } }\n", "t.yaml:1: request_headers.set: one value", "not a list" },
 	{ "origins: [ http://a, http://A ]\n",    "t.yaml:1: origins: http://A is given twice", "keep one" },
 	{ "origins:\n  - http://b\n  - http://127.0.0.1:8080\n", "t.yaml:3: origins.url: http://127.0.0.1:8080 is where twice itself listens", "behind it" },
 	{ "listen: '[::]:81'\norigins: 'http://[::1]:81'\n", "t.yaml:2: origins.url: http://[::1]:81 is where twice", "behind it" },
 	{ "listen: '127.0.0.1:80'\norigins: http://localhost\n", "t.yaml:2: origins.url: http://localhost is where twice", "behind it" },
 	{ "listen: '127.0.0.1:443'\norigins: https://127.0.0.1\n", "t.yaml:2: origins.url", "behind it" },
-	{ "origins: http://127.0.0.1:9090\n",     "t.yaml:1: origins.url: http://127.0.0.1:9090 is the admin address", "has the content" },
+	{ "origins: http://127.0.0.1:9180\n",     "t.yaml:1: origins.url: http://127.0.0.1:9180 is the admin address", "has the content" },
 	{ "origins:\n  - http://b\n  - url: http://a\n    ca_file: /x\n", "t.yaml:4: origins.ca_file: http://a has no certificate", "https://" },
 	{ "origins:\n  - url: https://a\n    ca_file: /x\n    verify: off\n", "t.yaml:3: origins.ca_file", "leave one" },
 	{ "origins:\n  - url: http://a\n    cert_file: /x\n", "t.yaml:3: origins.cert_file: http://a is asked without TLS", "https://" },
@@ -375,9 +387,10 @@ START_TEST(an_empty_allow_is_no_lack_of_one)
 	snprintf(text, sizeof text, "routes:\n  - host: a\n    %s\n", allows[_i].allow);
 	ck_assert_msg(parse(text) == 0, "%s", err);
 	for (int again = 0; again < 2; again++) {
-		ck_assert_msg(c.routes[0].allow_count == allows[_i].count, "%s", allows[_i].says);
+		ck_assert_msg(c.routes[0].clients.allow_count == allows[_i].count, "%s",
+			      allows[_i].says);
 		if (allows[_i].count)
-			ck_assert_str_eq(c.routes[0].allow[0], "none");
+			ck_assert_str_eq(c.routes[0].clients.allow[0], "none");
 		char *all = printed(&c);
 		ck_assert_msg(parse(all) == 0, "%s", err);
 		free(all);
@@ -406,8 +419,7 @@ END_TEST
 START_TEST(an_empty_file_or_group_means_defaults)
 {
 	static const char *const texts[] = {"", "# nothing\n", "---\n",
-					    "cache:\nlisten:\norigins: ~\n",
-					    "cache: { disk: null }\n"};
+					    "cache:\norigins: ~\nroutes:\n"};
 	config_init(&c);
 	char *want = printed(&c);
 	for (int i = 0; i < COUNT(texts); i++) {
@@ -493,7 +505,7 @@ START_TEST(origins_make_groups)
 		ck_assert_uint_eq(m.weight, i == 3 ? 3 : 1);
 		ck_assert(m.backup == (i == 3));
 	}
-	ck_assert_int_eq(config_group_find(&c, c.routes[0].origin), 2);
+	ck_assert_int_eq(config_group_find(&c, c.routes[0].target.origin), 2);
 	ck_assert_int_eq(config_group_find(&c, NULL), 0);
 	ck_assert_int_eq(config_group_find(&c, "x"), -1);
 	ck_assert_int_eq(config_group(&c, 1)->balance, CONFIG_BALANCE_HASH);
@@ -551,6 +563,48 @@ START_TEST(the_examples_load_too)
 }
 END_TEST
 
+/* Of a group that is one of several shapes. */
+static const json_t *
+properties_of(const json_t *schema)
+{
+	const json_t *found = json_object_get(schema, "properties"), *one;
+	size_t i;
+	json_array_foreach(json_object_get(schema, "anyOf"), i, one) if (!found) found =
+		properties_of(one);
+	return found ? found : json_object_get(json_object_get(schema, "items"), "properties");
+}
+
+static unsigned
+count_described(const json_t *properties, const struct setting *rows)
+{
+	unsigned n = 0;
+	for (const struct setting *s = rows; s->key; s++, n++) {
+		const json_t *one = json_object_get(properties, s->key);
+		ck_assert_msg(one != NULL, "%s is not in the schema", s->key);
+		ck_assert_str_eq(json_string_value(json_object_get(one, "description")),
+				 s->sentence);
+		if (s->inside)
+			n += count_described(properties_of(one), s->inside);
+	}
+	return n;
+}
+
+START_TEST(editors_get_every_setting)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	ck_assert_int_eq(manual_print_schema(f), 0);
+	fclose(f);
+	json_t *schema = json_loads(text, 0, NULL);
+	ck_assert_ptr_nonnull(schema);
+	ck_assert_uint_gt(count_described(properties_of(schema), schema_top), 150);
+	ck_assert_ptr_nonnull(json_object_get(properties_of(schema), "include"));
+	json_decref(schema);
+	free(text);
+}
+END_TEST
+
 static const char *
 pick(const char *const *words, int n)
 {
@@ -573,22 +627,26 @@ random_yaml(void)
 					    "'~'",
 					    "\"- x\"",
 					    "'[x]'",
+					    "\"$${x} $$${y} $z\"",
+					    "\"two\\nlines\\tand caf\u00e9\"",
 					    "x:y"};
+	static const char *const names[] = {"plain", "a.b", "'x[]'", "'~'", "x:y", "\"-\""};
+	static const char *const files[] = {"plain", "/a/b", "'./# x'", "\"/a b/c\"", "'- x'"};
+	static const char *const labels[] = {"plain", "a.b", "x:y", "\"-\""};
 	static const char *const words[] = {"on", "off", "true", "no"};
-	static const char *const hosts[] = {"plain", "'null'", "'~'", "'[::1]'",
-					    "\"*.example.com\""};
+	static const char *const hosts[] = {"plain", "a-b", "'[::1]'", "\"*.example.com\""};
 #define PICK(a) pick(a, COUNT(a))
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 	fprintf(f,
 		"cache: { disk: %s, default_ttl: %s, heuristic_fraction: %s, status_key: %s, dir: %s }\n",
-		PICK(sizes), PICK(times), PICK(shares), PICK(words), PICK(texts));
+		PICK(sizes), PICK(times), PICK(shares), PICK(words), PICK(files));
 	fprintf(f,
 		"admission: { capacity: %d, false_positives: %s, rotate_after: %s, fill_until: %s }\n",
 		1000 + rand() % 100000, PICK(shares), PICK(times), PICK(shares));
 	fprintf(f, "access_log: %s\nforwarded: { via: %s }\ntimeouts: { idle: %dms }\n",
-		PICK(texts), PICK(texts), 1 + rand() % 100000);
+		PICK(files), PICK(labels), 1 + rand() % 100000);
 	fprintf(f, rand() % 2 ? "origins: [ ]\n" : "origins:\n");
 	for (int i = rand() % 3; i > 0; i--)
 		fprintf(f, "#\n");
@@ -596,10 +654,11 @@ random_yaml(void)
 	for (int i = rand() % 4; i > 0; i--)
 		fprintf(f,
 			"  - { host: %s, path: /%d/, drop_params: [ %s, %s ], key_cookies: [ ], "
-			"cache: { default_ttl: %ds, stale_after: %s } }\n"
+			"cache: { default_ttl: %ds, stale_after: %s }, "
+			"answer: { status: 503, body: %s } }\n"
 			"  - { host: %s, path: /p%d/, pass: %s }\n",
-			PICK(hosts), i, PICK(texts), PICK(texts), rand() % 3,
-			rand() % 2 ? "inherited" : "1ms", PICK(hosts), i, PICK(words));
+			PICK(hosts), i, PICK(names), PICK(names), rand() % 3,
+			rand() % 2 ? "inherited" : "1ms", PICK(texts), PICK(hosts), i, PICK(words));
 	fclose(f);
 	return text;
 }
@@ -810,5 +869,6 @@ UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
      TEST(running_needs_an_origin), TEST(a_route_inherits_what_it_does_not_say),
      TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
      TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
-     TEST(every_setting_is_live_or_needs_a_restart), LOOP(a_change_is_taken_over_or_kept, changes),
-     TEST(what_does_not_go_with_what_stays_is_named), TEST(aliases_cannot_make_much_of_little))
+     TEST(every_setting_is_live_or_needs_a_restart), TEST(editors_get_every_setting),
+     LOOP(a_change_is_taken_over_or_kept, changes), TEST(what_does_not_go_with_what_stays_is_named),
+     TEST(aliases_cannot_make_much_of_little))

@@ -4,6 +4,7 @@
 #include "proxy/http/date.h"
 #include "tests/kit/unit.h"
 
+#include <strings.h>
 #include <time.h>
 
 #define NOW 1700000000 /* November 2023 */
@@ -84,6 +85,28 @@ START_TEST(writes_what_it_reads_and_what_gmtime_says)
 }
 END_TEST
 
+/* With any byte in any place it is no date, or the one that it says. */
+START_TEST(each_byte_counts)
+{
+	static const char date[] = "Sun, 06 Nov 1994 08:49:37 GMT";
+	unsigned found = 0;
+	for (int i = 0; i < 256 * DATE_BYTES; i++) {
+		char text[DATE_BYTES], back[DATE_BYTES];
+		int64_t t;
+		memcpy(text, date, DATE_BYTES);
+		text[i / 256] = (char)(i % 256);
+		if (!date_parse((struct str){text, DATE_BYTES}, NOW, &t))
+			continue;
+		found++;
+		date_format(t, back);
+		memcpy(back, date, 3); /* which day of the week it was is not asked */
+		ck_assert_msg(strncasecmp(text, back, DATE_BYTES) == 0, "%.29s", text);
+	}
+	/* letters, days, years, hours, minutes, seconds, and eight signs between them */
+	ck_assert_uint_eq(found, 9 * 2 + 3 + 9 + 4 * 10 + 2 + 10 + 6 + 10 + 6 + 10 + 8);
+}
+END_TEST
+
 START_TEST(a_time_out_of_range_is_the_nearest_that_can_be_written)
 {
 	char out[DATE_BYTES];
@@ -95,4 +118,4 @@ START_TEST(a_time_out_of_range_is_the_nearest_that_can_be_written)
 END_TEST
 
 UNIT("date", LOOP(reads, dates), TEST(writes_what_it_reads_and_what_gmtime_says),
-     TEST(a_time_out_of_range_is_the_nearest_that_can_be_written))
+     TEST(each_byte_counts), TEST(a_time_out_of_range_is_the_nearest_that_can_be_written))

@@ -1,13 +1,16 @@
 /* test_direct.c - which fragments may be sent as they lie in their file.
  * rooms: cache http base filter
  */
+#include "proxy/base/clock.h"
 #include "proxy/cache/store.h"
 #include "proxy/cache/store_inside.h"
+#include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 
 enum { SEGMENT = 1 << 20, FRAGMENT = 64 << 10 };
 
@@ -17,11 +20,14 @@ static struct store *st;
 static struct fragment fragments[2];
 static bool is_away;
 static unsigned looks, tries; /* at what the page cache holds; to read without waiting */
+static _Atomic unsigned touches;
+static bool is_asked;	    /* the disk, whether it answers */
+static _Atomic bool silent; /* it does not */
 
 static bool
-is_cached(const void *view, uint64_t at, size_t n)
+is_cached(int fd, const void *view, uint64_t at, size_t n)
 {
-	(void)view, (void)at, (void)n;
+	(void)fd, (void)view, (void)at, (void)n;
 	looks++;
 	return !is_away;
 }
@@ -34,6 +40,15 @@ never_now(int fd, void *p, size_t n, off_t at)
 	tries++;
 	errno = EOPNOTSUPP;
 	return -1;
+}
+
+static void
+touch(int fd, off_t at)
+{
+	atomic_fetch_add(&touches, 1);
+	diskio_system.touch(fd, at);
+	while (atomic_load(&silent))
+		sched_yield();
 }
 
 static char *
@@ -54,6 +69,7 @@ begin_with(struct store_options options)
 	ops = diskio_system;
 	ops.is_cached = is_cached;
 	ops.read_now = never_now;
+	ops.touch = is_asked ? touch : NULL;
 	is_away = false;
 	looks = tries = 0;
 	tmpdir_make(dir, sizeof dir);
@@ -143,8 +159,8 @@ START_TEST(not_behind_a_write_to_the_file)
 	ck_assert(!is_direct(0) && !is_direct(1));
 	look_at(1);
 	ck_assert(!is_direct(0) && is_direct(1));
-	/* Whoever it was. */
-	int fd = atomic_load(&st->fds[more.at.segment]);
+	/* Any writer counts. */
+	int fd = atomic_load(&st->slots.fds[more.at.segment]);
 	off_t at = (off_t)more.at.offset * SEGMENT_ALIGN;
 	struct timespec newer[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
 	ck_assert_int_eq(pwrite(fd, "x", 1, at), 1);
@@ -168,6 +184,44 @@ START_TEST(not_when_it_was_written_to_while_it_was_read)
 }
 END_TEST
 
+static void
+await_answer(const _Atomic int64_t *until_ms)
+{
+	while (atomic_load(until_ms) <= now_ms())
+		sched_yield();
+}
+
+START_TEST(only_while_the_disk_answers)
+{
+	struct file_piece piece;
+	is_asked = true;
+	own_clock_hold();
+	begin(false);
+	store_flush(st);
+	look_at(0);
+	ck_assert(!store_direct(st, &fragments[0].at, &piece)); /* it is asked */
+	await_answer(piece.until_ms);
+	for (int i = 0; i < 10; i++)
+		ck_assert(is_direct(0));
+	ck_assert_uint_eq(atomic_load(&touches), 1);
+	own_clock_pass_ms(DISKIO_ANSWER_MS - 1);
+	atomic_store(&silent, true);
+	ck_assert(is_direct(0)); /* it is asked again */
+	while (atomic_load(&touches) < 2)
+		sched_yield();
+	own_clock_pass_ms(99);
+	ck_assert(is_direct(0));
+	own_clock_pass_ms(1);
+	for (int i = 0; i < 10; i++)
+		ck_assert(!is_direct(0)); /* once */
+	atomic_store(&silent, false);
+	await_answer(piece.until_ms);
+	ck_assert(is_direct(0));
+	ck_assert_uint_eq(atomic_load(&touches), 2);
+	end();
+}
+END_TEST
+
 START_TEST(not_when_it_left_the_page_cache)
 {
 	begin(false);
@@ -179,25 +233,6 @@ START_TEST(not_when_it_left_the_page_cache)
 	ck_assert(!is_direct(0)); /* it may have come back as something else */
 	look_at(0);
 	ck_assert(is_direct(0));
-	end();
-}
-END_TEST
-
-START_TEST(a_look_holds_for_a_while)
-{
-	begin_with((struct store_options){.look_ms = 1 << 28});
-	store_flush(st);
-	look_at(0);
-	look_at(1);
-	ck_assert(is_direct(0));
-	is_away = true;
-	for (unsigned i = 0; i < 100; i++)
-		ck_assert(is_direct(0));
-	ck_assert_uint_eq(looks, 1);
-	ck_assert(!is_direct(1)); /* nobody looked for this one */
-	ck_assert_uint_eq(looks, 2);
-	store_unchecked(st, &fragments[0].at); /* it is known to have left */
-	ck_assert(!is_direct(0));
 	end();
 }
 END_TEST
@@ -219,7 +254,7 @@ START_TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system)
 }
 END_TEST
 
-/* What the disk is asked for again (by the scrub) may not be what was checked. */
+/* The disk, asked again (by the scrub), may not give what was checked. */
 START_TEST(not_what_was_read_from_the_disk_anew)
 {
 	begin(false);
@@ -275,8 +310,8 @@ START_TEST(not_in_another_life_of_the_segment)
 END_TEST
 
 UNIT("direct", TEST(what_was_checked_and_no_other), TEST(not_behind_a_write_to_the_file),
-     TEST(not_when_it_was_written_to_while_it_was_read), TEST(not_when_it_left_the_page_cache),
-     TEST(a_look_holds_for_a_while),
+     TEST(not_when_it_was_written_to_while_it_was_read), TEST(only_while_the_disk_answers),
+     TEST(not_when_it_left_the_page_cache),
      TEST(what_the_page_cache_has_is_read_at_once_on_any_file_system),
      TEST(not_what_was_read_from_the_disk_anew), TEST(not_where_everything_is_verified),
      TEST(not_in_another_life_of_the_segment))

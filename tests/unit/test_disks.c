@@ -159,7 +159,7 @@ purge(struct cache *c, int i)
 {
 	char text[64];
 	struct str key = key_of(i, text);
-	return cache_purge_wait(c, cache_purge(c, PURGE_URL, false, hash_of(c, key), key).at);
+	return cache_purge_wait(c, cache_purge(c, FORGET_URL, false, hash_of(c, key), key).at);
 }
 
 /* ---- where objects lie --------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ START_TEST(adding_a_disk_moves_nothing)
 	for (int i = N; i < 2 * N; i++)
 		put(c, i, 'a');
 	ck_assert_uint_gt(objects_on(c, 2), N / 3);
-	/* What is written anew may lie elsewhere, and then there is one of it. */
+	/* An object written anew may lie elsewhere, and then there is one of it. */
 	for (int i = 0; i < N; i++)
 		put(c, i, 'b');
 	for (int i = 0; i < N; i++)
@@ -448,7 +448,7 @@ START_TEST(a_disk_that_cannot_be_written_gets_nothing_new)
 		put(c, i, 'x');
 		store_flush(c->disks[disk].store);
 	}
-	/* What was there is read, and all that is new goes to the others. */
+	/* Objects that were there are read, and all new ones go to the others. */
 	ck_assert_int_eq(count(c, 0, N, 'a'), N);
 	uint64_t had = objects_on(c, disk);
 	for (int i = 0; i < N; i++)

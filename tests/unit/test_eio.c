@@ -9,12 +9,13 @@
 #undef _FORTIFY_SOURCE /* read and pread are ours here */
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
-#include "proxy/cache/baseline.h"
+#include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache_files.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
@@ -150,7 +151,7 @@ pread(int fd, void *p, size_t n, off_t at)
 	return fails_fd(CALL_READ, fd) ? -1 : syscall(SYS_pread64, fd, p, n, at);
 }
 
-/* What fortified code calls. */
+/* Fortified code calls these. */
 ssize_t __read_chk(int fd, void *p, size_t n, size_t room);
 ssize_t __pread_chk(int fd, void *p, size_t n, off_t at, size_t room);
 
@@ -331,7 +332,7 @@ get(struct cache *c, int i)
 		at += a.r.n;
 		body_done(&a.r);
 	}
-	/* What was purged softly is there, and stale. */
+	/* An object purged softly is there, and stale. */
 	if (version && i == REPLACED + 5 && seen->durable >> 5 & 1)
 		ck_assert_int_lt(o->terms.lifetime, LIFETIME);
 	object_unref(&o);
@@ -448,9 +449,13 @@ remember(struct memories *m, int version, unsigned *known, unsigned *held)
 	*held = (unsigned)(after.ghost.hits - before.ghost.hits);
 }
 
+/* Sightings are appended to a log, and then all is saved. */
 static void
 save_memories(struct memories *m)
 {
+	const struct cache_stats none = {0};
+	seen_tick(m->seen, now_s(), now_ms(), &none);
+	seen_tick(m->seen, now_s(), now_ms() + 60000, &none);
 	seen_save(m->seen, now_s());
 	baseline_save(m->baseline);
 }
@@ -483,11 +488,11 @@ purge_one(struct cache *c, int purge)
 	struct twice_key_hash none = {0};
 	switch (purge) {
 	case 3:
-		return cache_purge(c, PURGE_TAG, false, none, STR("tag"));
+		return cache_purge(c, FORGET_TAG, false, none, STR("tag"));
 	case 4:
-		return cache_purge(c, PURGE_PREFIX, false, none, STR("http://host/under/"));
+		return cache_purge(c, FORGET_PREFIX, false, none, STR("http://host/under/"));
 	default:
-		return cache_purge(c, PURGE_URL, purge == 5, hash_of(c, key), key);
+		return cache_purge(c, FORGET_URL, purge == 5, hash_of(c, key), key);
 	}
 }
 
@@ -512,7 +517,7 @@ prepare(void)
 		put(c, i, 1);
 	for (int i = 0; i < PURGED_BEFORE; i++) {
 		struct str key = key_of(i, text);
-		cache_purge(c, PURGE_URL, false, hash_of(c, key), key);
+		cache_purge(c, FORGET_URL, false, hash_of(c, key), key);
 	}
 	ck_assert(save(c, 1));
 	struct memories m;
@@ -525,7 +530,7 @@ prepare(void)
 	cache_close(&c);
 }
 
-/* What is on disk by now, or is known to be lost, does not come back as it was. */
+/* An object on disk by now, or known to be lost, does not come back as it was. */
 static void
 settle(struct cache *c)
 {
@@ -619,6 +624,11 @@ static const struct {
 	{"filter", CALL_WRITE, "cannot save the filter's snapshot", NULL},
 	{"filter", CALL_SYNC, "cannot save the filter's snapshot", NULL},
 	{"filter", CALL_RENAME, "cannot save the filter's snapshot", NULL},
+	{"sightings", CALL_OPEN, "the log of sightings counts up to byte 0", NULL},
+	{"sightings", CALL_READ, "the log of sightings counts up to byte 0", NULL},
+	{"sightings", CALL_WRITE, "cannot write the log of sightings", NULL},
+	{"sightings", CALL_SYNC, "cannot write the log of sightings", NULL},
+	{"sightings", CALL_RENAME, "cannot write the log of sightings", NULL},
 	{"baseline", CALL_OPEN, "the snapshot of the simulated ordinary cache is ignored", NULL},
 	{"baseline", CALL_READ, "the snapshot of the simulated ordinary cache is ignored", NULL},
 	{"baseline", CALL_WRITE, "cannot save the simulated ordinary cache", NULL},
@@ -629,14 +639,14 @@ static const struct {
 	{"whatif", CALL_WRITE, "cannot save", NULL},
 	{"whatif", CALL_SYNC, "cannot save", NULL},
 	{"whatif", CALL_RENAME, "cannot save", NULL},
-	{"earned", CALL_OPEN, "what its segments have earned cannot be saved", NULL},
-	{"earned", CALL_READ, "what its segments have earned is ignored", NULL},
-	{"earned", CALL_WRITE, "what its segments have earned cannot be saved", NULL},
-	{"earned", CALL_SYNC, "what its segments have earned cannot be saved", NULL},
-	{"earned", CALL_RENAME, "what its segments have earned cannot be saved", NULL},
+	{"earned", CALL_OPEN, "the earnings of its segments cannot be saved", NULL},
+	{"earned", CALL_READ, "the earnings of its segments is ignored", NULL},
+	{"earned", CALL_WRITE, "the earnings of its segments cannot be saved", NULL},
+	{"earned", CALL_SYNC, "the earnings of its segments cannot be saved", NULL},
+	{"earned", CALL_RENAME, "the earnings of its segments cannot be saved", NULL},
 };
 
-/* What they print goes to a file: a line of the log must come where somebody must know. */
+/* Their output goes to a file: a line of the log must come where somebody must know. */
 static int
 in_child(void (*f)(bool), bool arg, const char *log)
 {
@@ -708,6 +718,7 @@ begin(void)
 	snprintf(good, sizeof good, "%s/good", base);
 	snprintf(log_file, sizeof log_file, "%s/log", base);
 	options = (struct cache_options){.dir = dir,
+					 .required = true, /* scenario/hung_disk tries the other */
 					 .disk_bytes = 6 * MIB,
 					 .reserve_bytes = MIB,
 					 .scrub_every_s = 1,
@@ -719,7 +730,7 @@ begin(void)
 	copy_tree(dir, good);
 }
 
-/* What the child said, or NULL. */
+/* Returns what the child said, or NULL. */
 static char *
 log_text(void)
 {

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { KEYS = 400, GONE = -1, WRONG = -2 };
@@ -189,7 +190,7 @@ START_TEST(a_new_head_does_not_go_before_its_body)
 }
 END_TEST
 
-/* What was hot before a restart is the oldest on disk, and stays; also when the process was killed
+/* Objects hot before a restart are the oldest on disk, and stay; also when the process was killed
  * after its last snapshot. */
 START_TEST(what_earned_its_place_keeps_it_over_a_restart)
 {
@@ -275,6 +276,181 @@ END_TEST
 static atomic_bool sync_fails;
 static atomic_uint failed;
 
+/* The first file that is to be emptied cannot be, for as long as this says. */
+static atomic_bool renew_fails = true;
+static _Atomic int kept = -1;
+
+static int
+failing_renew(int fd, off_t bytes)
+{
+	struct stat is;
+	int none = -1;
+	if (fstat(fd, &is) == 0 && is.st_size > 0)
+		atomic_compare_exchange_strong(&kept, &none, fd);
+	if (fd != atomic_load(&kept) || !atomic_load(&renew_fails))
+		return diskio_system.renew(fd, bytes);
+	atomic_fetch_add(&failed, 1);
+	errno = EIO;
+	return DISKIO_KEPT;
+}
+
+/* And nothing is written to it before the end of the process. */
+static ssize_t
+late_write(int fd, const void *p, size_t n, off_t at)
+{
+	while (fd == atomic_load(&kept) && atomic_load(&renew_fails))
+		pause();
+	return diskio_system.write(fd, p, n, at);
+}
+
+enum { TURN = 300 }; /* so many fill the log */
+
+/* Then nobody makes room, and all that was promised is on disk. */
+static void
+put_others(struct cache *c, unsigned from, unsigned n)
+{
+	struct store *st = c->disks[0].store;
+	for (unsigned i = 0; i < n; i++) {
+		put(c, from + i, 1);
+		store_flush(st);
+		await_rest(st);
+	}
+	forget_wait(c->forget, forget_now(c->forget));
+}
+
+/* In a process of its own, which ends as by kill -9. */
+static void
+killed_after(bool (*f)(struct cache *c))
+{
+	int status;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(f(open_cache()) ? 0 : 1);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
+static bool
+replaced_in_peace(struct cache *c)
+{
+	bool stored = put(c, 0, 1);
+	put_others(c, 1000, TURN / 2);
+	stored &= put(c, 0, 2);
+	put_others(c, 2000, TURN);
+	return stored && atomic_load(&failed) > 0;
+}
+
+static bool
+until_the_disk_works(struct cache *c)
+{
+	bool yes = replaced_in_peace(c);
+	atomic_store(&renew_fails, false);
+	c->disks[0].store->health.retry_ms = 0;
+	put_others(c, 3000, 2 * TURN);
+	return yes && version_of(c, 0, false) == GONE &&
+	       version_of(c, 3000 + 2 * TURN - 1, false) == 1;
+}
+
+static bool
+has(struct cache *c, unsigned k)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	return cache_disks_have(c, twice_key_hash_of(cache_seed(c), key.p, key.n));
+}
+
+/* Nobody makes room while this says so. */
+static void
+keep_from_preparing(struct store *st, bool yes)
+{
+	pthread_mutex_lock(&st->lock);
+	st->preparing = yes;
+	pthread_mutex_unlock(&st->lock);
+}
+
+/* The slot of the oldest segment is given away before it is empty, and it cannot be emptied. Nothing of the next
+ * generation is written there yet when the segment goes whose record replaced one of it. */
+static bool
+replaced_in_haste(struct cache *c)
+{
+	struct store *st = c->disks[0].store;
+	bool stored = put(c, 0, 1);
+	put_others(c, 1000, 12); /* more than a segment */
+	stored &= put(c, 0, 2);
+	put_others(c, 2000, TURN / 2);
+	keep_from_preparing(st, true);
+	for (unsigned i = 0; i < 2 * TURN && atomic_load(&kept) < 0; i++) {
+		put(c, 3000 + i, 1);
+		usleep(1000);
+	}
+	unit_wait_until(atomic_load(&failed) > 0);
+	bool there = has(c, 0); /* whoever is asked for moves on */
+	st->health.retry_ms = 0;
+	while (store_free_one(st))
+		continue;
+	return stored && there && !has(c, 0);
+}
+
+static bool (*const lives[])(struct cache *) = {replaced_in_peace, until_the_disk_works,
+						replaced_in_haste};
+
+/* The bytes of the oldest segment stay on disk, so that the next start finds them: what replaced them does not
+ * go before they do without being forgotten. */
+START_TEST(what_cannot_be_given_back_is_not_back)
+{
+	static struct diskio_ops ops;
+	begin();
+	ops = *options.ops;
+	ops.renew = failing_renew;
+	ops.write = late_write;
+	options.ops = &ops;
+	options.memory_bytes = 0;
+	killed_after(lives[_i]);
+	struct cache *c = open_cache();
+	ck_assert_int_ne(version_of(c, 0, false), 1);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
+static bool
+stored_once(struct cache *c)
+{
+	bool yes = put(c, 0, 1);
+	put_others(c, 1000, TURN / 2);
+	return yes;
+}
+
+static bool
+replaced_unseen(struct cache *c)
+{
+	bool yes = version_of(c, 0, false) == GONE && put(c, 0, 2);
+	put_others(c, 2000, 2 * TURN);
+	return yes && version_of(c, 0, false) == GONE;
+}
+
+/* A segment whose file cannot be opened at one start, and can at the next. */
+START_TEST(what_a_start_could_not_read_is_not_back)
+{
+	char file[300], aside[300];
+	begin();
+	options.memory_bytes = 0;
+	snprintf(file, sizeof file, "%s/segment.00000", dir);
+	snprintf(aside, sizeof aside, "%s/aside", dir);
+	killed_after(stored_once);
+	ck_assert_int_eq(rename(file, aside), 0);
+	ck_assert_int_eq(mkdir(file, 0700), 0);
+	killed_after(replaced_unseen);
+	ck_assert_int_eq(rmdir(file), 0);
+	ck_assert_int_eq(rename(aside, file), 0);
+	struct cache *c = open_cache();
+	ck_assert_int_ne(version_of(c, 0, false), 1);
+	ck_assert_int_eq(version_of(c, 2000 + 2 * TURN - 1, false), 1);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 static int
 failing_sync(int fd)
 {
@@ -348,7 +524,7 @@ START_TEST(what_cannot_be_forgotten_stays)
 }
 END_TEST
 
-/* What the child tells the parent. least: no older version than this may ever be found again. */
+/* The child tells the parent this. least: no older version than this may ever be found again. */
 static struct told {
 	_Atomic int least[KEYS];
 	_Atomic unsigned steps, evicted, forgotten;
@@ -385,7 +561,7 @@ settle(struct life *l)
 	struct cache_stats s;
 	cache_stats(l->c, &s);
 	atomic_store(&told->evicted, (unsigned)s.evicted_objects);
-	atomic_store(&told->forgotten, (unsigned)s.purges_kept);
+	atomic_store(&told->forgotten, (unsigned)s.purges.kept);
 }
 
 static void
@@ -475,4 +651,6 @@ UNIT("evict", TEST(what_is_asked_for_stays),
      TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
      TEST(a_new_head_does_not_go_before_its_body),
      TEST(what_was_replaced_is_not_back_when_its_successor_goes),
-     TEST(what_cannot_be_forgotten_stays), TIMES(killed_at_any_time_no_older_version_is_back, 2))
+     TEST(what_cannot_be_forgotten_stays), LOOP(what_cannot_be_given_back_is_not_back, lives),
+     TEST(what_a_start_could_not_read_is_not_back),
+     TIMES(killed_at_any_time_no_older_version_is_back, 2))

@@ -188,6 +188,7 @@ struct call {
 	int send_says;	   /* when upload is used up: 0, FETCH_SEND_LATER, FETCH_SEND_ABORT */
 	sem_t *tell_head;  /* posted in on_head */
 	unsigned sends_called, refused;
+	uint64_t client;
 	void (*then)(struct call *c); /* called in on_done */
 };
 
@@ -202,10 +203,20 @@ maybe_cancel(struct call *c, int where)
 }
 
 static void
-on_interim(void *ctx, struct str head)
+add_head(struct buf *out, const struct response *rs)
+{
+	buf_printf(out, "HTTP/1.%d %d%s%.*s\r\n", rs->minor, rs->status, rs->reason.n ? " " : "",
+		   STR_ARG(rs->reason));
+	for (unsigned i = 0; i < rs->fields.n; i++)
+		buf_printf(out, "%.*s: %.*s\r\n", STR_ARG(rs->fields.v[i].name),
+			   STR_ARG(rs->fields.v[i].value));
+}
+
+static void
+on_interim(void *ctx, const struct response *rs)
 {
 	struct call *c = ctx;
-	buf_add_str(&c->interim, head);
+	add_head(&c->interim, rs);
 	maybe_cancel(c, IN_INTERIM);
 }
 
@@ -214,11 +225,7 @@ on_head(void *ctx, const struct response *rs)
 {
 	struct call *c = ctx;
 	ck_assert_uint_eq(c->head.n, 0);
-	buf_printf(&c->head, "HTTP/1.%d %d%s%.*s\r\n", rs->minor, rs->status,
-		   rs->reason.n ? " " : "", STR_ARG(rs->reason));
-	for (unsigned i = 0; i < rs->fields.n; i++)
-		buf_printf(&c->head, "%.*s: %.*s\r\n", STR_ARG(rs->fields.v[i].name),
-			   STR_ARG(rs->fields.v[i].value));
+	add_head(&c->head, rs);
 	if (c->tell_head)
 		sem_post(c->tell_head);
 	maybe_cancel(c, IN_HEAD);
@@ -273,7 +280,14 @@ on_done(void *ctx, const struct fetch_result *r)
 	event_base_loopbreak(c->desk->base);
 }
 
-static const struct fetch_events events = {.on_interim = on_interim,
+static uint64_t
+client(void *ctx)
+{
+	return ((struct call *)ctx)->client;
+}
+
+static const struct fetch_events events = {.client = client,
+					   .on_interim = on_interim,
 					   .on_head = on_head,
 					   .on_body = on_body,
 					   .on_send = on_send,
@@ -594,7 +608,8 @@ play_interim(struct stage *s)
 	int fd = stage_accept(s);
 	hear(s, fd);
 	say(s, fd,
-	    "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+	    "HTTP/1.1 103 Early Hints\r\nConnection: x-hop\r\nLink: </a>\r\nX-Hop: 1\r\n"
+	    "Content-Length: 5\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
 	    "HTTP/1.1 102 Processing\r\n\r\n" HELLO);
 	close(fd);
 }
@@ -753,63 +768,6 @@ START_TEST(a_dead_kept_connection_is_tried_once_more)
 	desk_close(&d);
 	stage_end(&s);
 	ck_assert_int_eq(s.requests, 3);
-}
-END_TEST
-
-/* A long answer on one connection, hello on a second; that one dies at its next request. Then the
- * long answer ends, and whoever asks on the first one gets hello. */
-static void
-play_dies_beside(struct stage *s)
-{
-	int slow = stage_accept(s);
-	hear(s, slow);
-	say(s, slow, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nlong");
-	int fd = stage_accept(s);
-	hear(s, fd);
-	say(s, fd, HELLO);
-	hear(s, fd);
-	close(fd);
-	sem_wait(&s->go);
-	say(s, slow, "er");
-	hear(s, slow);
-	say(s, slow, HELLO);
-	sem_wait(&s->go);
-	close(slow);
-}
-
-/* A fetch whose reader pauses leaves its place to another, and comes back: then there are more
- * connections than may be, and a second try must wait for one. */
-START_TEST(a_second_try_waits_its_turn)
-{
-	struct stage s;
-	struct desk d;
-	struct call slow = {.refuse = true}, c = {0};
-	stage_start(&s, play_dies_beside, NULL);
-	desk_open(&d, &s, (struct origin_options){.max_connections = 1});
-	struct fetch_request r = request_of(&d, "GET");
-	call_start(&slow, &d, &r);
-	event_base_dispatch(d.base); /* until the body is refused */
-	get_ok(&d, false);
-	slow.refuse = false;
-	fetch_resume(slow.fetch);
-	call_start(&c, &d, &r);
-	while (!str_eq(buf_str(&slow.body), STR("long")) || s.requests < 3)
-		event_base_loop(d.base, EVLOOP_NONBLOCK);
-	ck_assert_int_eq(c.dones, 0);
-	sem_post(&s.go);
-	call_wait(&slow);
-	call_wait(&c);
-	sem_post(&s.go);
-	expect_end(&slow, FETCH_OK);
-	expect(&slow.body, "longer");
-	expect_end(&c, FETCH_OK);
-	expect(&c.body, "hello");
-	ck_assert_uint_eq(fetcher_active(d.fetcher), 0);
-	call_fini(&slow);
-	call_fini(&c);
-	desk_close(&d);
-	stage_end(&s);
-	ck_assert_int_eq(s.accepted, 2);
 }
 END_TEST
 
@@ -1303,6 +1261,123 @@ START_TEST(waiting_for_a_lane_has_an_end)
 	fetch_cancel(&c[0].fetch);
 	sem_post(&s.go);
 	desk_close(&d);
+	stage_end(&s);
+}
+END_TEST
+
+/* A long answer on one connection, which is closed before its end, and hello on a second. */
+static void
+play_two(struct stage *s)
+{
+	int slow = stage_accept(s);
+	hear(s, slow);
+	say(s, slow, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nlong");
+	int fd = stage_accept(s);
+	hear(s, fd);
+	say(s, fd, HELLO);
+	sem_wait(&s->go);
+	close(fd);
+	close(slow);
+}
+
+static const struct {
+	const char *says;
+	uint64_t who_waits; /* the client with the paused fetch is 1 */
+	bool resumes;
+} paused[] = {
+	{"a reader that takes nothing has its place for half of the others' patience", 2, false},
+	{"of the same client as well", 1, false},
+	{"one that comes back in time keeps it, and the other waits in vain", 2, true},
+};
+
+START_TEST(a_paused_fetch_gives_its_place)
+{
+	struct stage s;
+	struct desk d;
+	struct call slow = {.refuse = true}, c = {0};
+	own_clock_hold();
+	stage_start(&s, play_two, NULL);
+	desk_open(&d, &s,
+		  (struct origin_options){.max_connections = 1,
+					  .connect_timeout_ms = 10000,
+					  .read_timeout_ms = 20000});
+	struct fetch_request r = request_of(&d, "GET");
+	slow.client = 1;
+	call_start(&slow, &d, &r);
+	event_base_dispatch(d.base); /* until the body is refused */
+	c.client = paused[_i].who_waits;
+	call_start(&c, &d, &r);
+	pass_ms(d.base, 0);
+	pass_ms(d.base, 4999);
+	ck_assert_int_eq(slow.dones + c.dones, 0);
+	ck_assert_int_eq(s.accepted, 1);
+	if (paused[_i].resumes) {
+		slow.refuse = false;
+		fetch_resume(slow.fetch);
+		pass_ms(d.base, 4000);
+		expect(&slow.body, "long");
+		ck_assert_int_eq(slow.dones + c.dones, 0);
+		pass_ms(d.base, 1100);
+		expect_end(&c, FETCH_QUEUE_TIMEOUT);
+		fetch_cancel(&slow.fetch);
+		call_start(&c, &d, &r);
+		c.dones = 0;
+	} else {
+		pass_ms(d.base, 251);
+		ck_assert_int_eq(slow.dones, 1);
+		expect_end(&slow, FETCH_STALLED);
+	}
+	call_wait(&c);
+	expect_end(&c, FETCH_OK);
+	expect(&c.body, "hello");
+	sem_post(&s.go);
+	call_fini(&slow);
+	call_fini(&c);
+	desk_close(&d);
+	stage_end(&s);
+}
+END_TEST
+
+/* A queue that is full: those who come may wait only in others' places. */
+START_TEST(a_full_queue)
+{
+	enum { A = 1, B = 2, C = 3 };
+	struct stage s;
+	struct desk d;
+	struct call under_way = {.client = A}, a[3] = {{.client = A}, {.client = A}, {.client = A}},
+		    b = {.client = B}, c[2] = {{.client = C}, {.client = C}}, other = {.client = C};
+	stage_start(&s, play_silence, NULL);
+	desk_open(&d, &s,
+		  (struct origin_options){.max_connections = 1, .connect_timeout_ms = 60000});
+	struct fetch_request r = request_of(&d, "GET");
+	r.refused = true; /* it needs no place, for a connection is free */
+	call_start(&under_way, &d, &r);
+	while (s.requests == 0)
+		event_base_loop(d.base, EVLOOP_NONBLOCK);
+	r.share = 1;
+	call_start(&a[0], &d, &r); /* it has one at any rate */
+	r.refused = false;
+	call_start(&a[1], &d, &r);
+	call_start(&a[2], &d, &r);
+	event_base_loop(d.base, EVLOOP_NONBLOCK);
+	r.refused = true;
+	r.group = &d; /* nobody of its group waits */
+	call_start(&other, &d, &r);
+	call_wait(&other);
+	expect_end(&other, FETCH_QUEUE_FULL);
+	r.group = NULL;
+	call_start(&b, &d, &r);
+	call_wait(&a[2]);
+	expect_end(&a[2], FETCH_QUEUE_FULL);
+	call_start(&c[0], &d, &r);
+	call_wait(&a[1]);
+	expect_end(&a[1], FETCH_QUEUE_FULL);
+	call_start(&c[1], &d, &r); /* nobody has more than it has now */
+	call_wait(&c[1]);
+	expect_end(&c[1], FETCH_QUEUE_FULL);
+	ck_assert_int_eq(under_way.dones + a[0].dones + b.dones + c[0].dones, 0);
+	desk_close(&d);
+	sem_post(&s.go);
 	stage_end(&s);
 }
 END_TEST
@@ -2140,8 +2215,7 @@ END_TEST
 UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head_has_a_bound),
      TEST(interim_heads_come_on_their_own), LOOP(request, requests),
      TEST(methods_in_turn_on_one_connection), TEST(a_connection_is_kept),
-     TEST(a_dead_kept_connection_is_tried_once_more), TEST(a_second_try_waits_its_turn),
-     LOOP(what_may_not_be_repeated_is_not, once),
+     TEST(a_dead_kept_connection_is_tried_once_more), LOOP(what_may_not_be_repeated_is_not, once),
      TEST(a_small_body_is_sent_once_more_with_its_head),
      TEST(an_idle_connection_that_closed_is_not_used),
      TEST(bytes_of_nobodys_response_are_not_the_next_one),
@@ -2152,7 +2226,8 @@ UNIT("fetch", LOOP(answer, answers), TEST(nul_in_a_head_is_refused), TEST(a_head
      TEST(no_socket_is_left), TEST(an_unknown_name), TEST(a_handshake_that_does_not_come),
      LOOP(an_origin_that_falls_silent, silences),
      TEST(two_lanes_that_come_free_at_once_go_to_two_who_wait),
-     TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(waiting_for_a_lane_has_an_end),
+     TEST(slow_uploads_hold_half_of_the_connections_at_most), TEST(a_full_queue),
+     LOOP(a_paused_fetch_gives_its_place, paused), TEST(waiting_for_a_lane_has_an_end),
      TIMES(our_own_slowness_is_not_the_origins, 4),
      TEST(total_timeout_goes_on_when_the_caller_is_back),
      LOOP(a_slow_client_grows_no_memory, large), LOOP(upload, uploads),

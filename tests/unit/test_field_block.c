@@ -45,6 +45,28 @@ START_TEST(what_is_written_is_sent_and_read)
 }
 END_TEST
 
+START_TEST(several_in_a_row_are_taken_one_by_one)
+{
+	struct buf b = {0};
+	struct field_block k;
+	struct field_block_writer w;
+	write_block(&b);
+	field_block_begin(&w, &b, 103, STR(""));
+	field_block_end(&w);
+	write_block(&b);
+	struct str rest = buf_str(&b), cut = {b.p, b.n - 1};
+	ck_assert(field_block_take(&rest, &k) && k.status == 200 && k.count == 3);
+	ck_assert(field_block_take(&rest, &k) && k.status == 103 && k.lines.n == 0);
+	ck_assert(field_block_take(&rest, &k) && k.status == 200 && rest.n == 0);
+	ck_assert(!field_block_take(&rest, &k));
+	ck_assert(field_block_take(&cut, &k) && field_block_take(&cut, &k));
+	ck_assert(!field_block_take(&cut, &k) && cut.n > 0);
+	for (size_t n = 0; n < 12; n++)
+		ck_assert(!field_block_take(&(struct str){b.p, n}, &k));
+	buf_fini(&b);
+}
+END_TEST
+
 START_TEST(its_cost_is_what_the_header_says)
 {
 	struct buf b = {0};
@@ -170,7 +192,8 @@ START_TEST(damaged_bytes_are_noticed_or_harmless)
 }
 END_TEST
 
-UNIT("field_block", TEST(what_is_written_is_sent_and_read), TEST(its_cost_is_what_the_header_says),
+UNIT("field_block", TEST(what_is_written_is_sent_and_read),
+     TEST(several_in_a_row_are_taken_one_by_one), TEST(its_cost_is_what_the_header_says),
      LOOP(lengths_of_any_size, lengths), TEST(as_many_lines_as_a_head_may_have),
      TEST(names_of_other_editions), TEST(rows_of_field_names_keep_their_places),
      TEST(damaged_bytes_are_noticed_or_harmless))

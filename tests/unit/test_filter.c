@@ -270,7 +270,7 @@ START_TEST(stats_tell_keys_and_bytes)
 }
 END_TEST
 
-/* What a snapshot is written to may be slow, and may itself ask the filter. */
+/* The sink of a snapshot may be slow, and may itself ask the filter. */
 static int
 write_and_record(void *ctx, const void *bytes, size_t n)
 {

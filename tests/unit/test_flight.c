@@ -5,7 +5,7 @@
 #include "proxy/base/clock.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_forget.h"
-#include "proxy/cache/flight.h"
+#include "proxy/cache/flight/flight.h"
 #include "proxy/cache/object_facts.h"
 
 #include "tests/kit/unit.h"
@@ -142,6 +142,35 @@ START_TEST(who_left_is_not_woken_though_a_letter_is_under_way)
 }
 END_TEST
 
+/* Each has a reader that takes nothing, and more to come than it may hold. */
+START_TEST(many_flights_hold_little_each)
+{
+	enum { MANY = 1500, FIRST = 16 << 10, BYTES = 200000 };
+	static char body[BYTES];
+	static struct flight_reader *r[MANY];
+	struct desk d;
+	uint64_t flights, bytes;
+	desk_open(&d);
+	for (unsigned i = 0; i < MANY; i++) {
+		r[i] = flights_enter_alone(d.all, 0, &d.box, on_wake, &d, now);
+		publish(flight_of(r[i]), BYTES);
+		for (unsigned k = 0; k < BYTES / 1000 && append(flight_of(r[i]), body, 1000); k++)
+			;
+	}
+	flights_count(d.all, &flights, &bytes);
+	ck_assert_uint_eq(flights, MANY);
+	ck_assert_uint_le(bytes, TOTAL + BYTES + (uint64_t)MANY * (FIRST + 64));
+	/* The last ones were as little as can be: they go on when that is read. */
+	flight_done_until(r[MANY - 1], FIRST);
+	ck_assert(append(flight_of(r[MANY - 1]), body, 1000));
+	for (unsigned i = 0; i < MANY; i++) {
+		flight_fail(flight_of(r[i]), 502, "truncated", 0);
+		flight_leave(&r[i]);
+	}
+	desk_close(&d);
+}
+END_TEST
+
 START_TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace)
 {
 	static char kib[1024];
@@ -189,6 +218,84 @@ static const struct {
 	{"slow, but on its way", 1000, 2000, 17000, true},
 	{"much, and then no more for long", 20000, 60000, 20000, false},
 };
+
+/* Its leader is told when all who read may be gone: by a doubt, or because the last other one has left. */
+START_TEST(a_flight_is_doubted_while_all_who_read_it_are)
+{
+	struct desk d;
+	struct flight_reader *one, *two, *three;
+	desk_open(&d);
+	ck_assert(enter(&d, &one));
+	struct flight *f = flight_of(one);
+	flight_set_leader(f, &d.box, on_leader, &d);
+	ck_assert(!enter(&d, &two));
+	flight_doubt(one);
+	flight_doubt(one);
+	mailbox_run(&d.box, true);
+	ck_assert(!flight_is_doubted(f) && d.led == 0);
+	flight_leave(&two);
+	mailbox_run(&d.box, true);
+	ck_assert(flight_is_doubted(f) && d.led == 1);
+	ck_assert(!enter(&d, &three));
+	ck_assert(!flight_is_doubted(f));
+	flight_doubt(three);
+	mailbox_run(&d.box, true);
+	ck_assert(flight_is_doubted(f) && d.led == 2);
+	flight_leave(&one);
+	flight_leave(&three);
+	ck_assert(!flight_is_doubted(f)); /* nobody reads it */
+	flight_fail(f, 0, "abandoned", 0);
+	flights_close(f);
+	flight_drop_leader(f);
+	desk_close(&d);
+}
+END_TEST
+
+/* Bytes of a body that come every `every` ms, the first at 0; whether it is steady so many ms later. */
+static const struct {
+	const char *says;
+	uint64_t body_bytes;
+	size_t first, bytes;
+	int64_t every, ms;
+	bool steady;
+} streams[] = {
+	{"live audio of 64 kbit/s", UINT64_MAX, 800, 800, 100, 200, true},
+	{"the same, later", UINT64_MAX, 800, 800, 100, 60050, true},
+	{"in larger pieces", UINT64_MAX, 8000, 8000, 1000, 1000, true},
+	{"and between two of them", UINT64_MAX, 8000, 8000, 1000, 2250, true},
+	{"not looked at for long enough", UINT64_MAX, 800, 800, 100, 190, false},
+	{"all at once, and then nothing", UINT64_MAX, 60000, 0, 100, 300, false},
+	{"all at once, and then a little", UINT64_MAX, 60000, 10, 100, 5000, false},
+	{"slower than a body that drips", UINT64_MAX, 500, 500, 100, 1000, false},
+	{"of known length: it is waited for", 1 << 20, 800, 800, 100, 1000, false},
+	{"nothing but a head", UINT64_MAX, 0, 0, 100, 1000, false},
+};
+
+START_TEST(a_body_of_unknown_length_may_be_steady)
+{
+	static char bytes[60000];
+	struct desk d;
+	struct flight_reader *leader;
+	desk_open(&d);
+	now = 1000000;
+	ck_assert(enter(&d, &leader));
+	struct flight *f = flight_ref(flight_of(leader));
+	publish(f, streams[_i].body_bytes);
+	int64_t begun = now;
+	for (int64_t at = 0; at <= streams[_i].ms; at += streams[_i].every) {
+		now = begun + at;
+		ck_assert(append(f, bytes, at ? streams[_i].bytes : streams[_i].first));
+		flight_done_until(leader, UINT64_MAX);
+	}
+	now = begun + streams[_i].ms;
+	ck_assert_msg(flight_is_steady(f, now) == streams[_i].steady, "%s", streams[_i].says);
+	land(f);
+	flight_leave(&leader);
+	flight_unref(&f);
+	desk_close(&d);
+	now = 0;
+}
+END_TEST
 
 START_TEST(nobody_joins_a_body_that_drips)
 {
@@ -617,7 +724,7 @@ START_TEST(those_who_wait_are_told_when_the_second_fetch_has_an_answer)
 }
 END_TEST
 
-/* Whatever a second fetch comes to: for each that fails one more may try, not two. */
+/* For each second fetch that fails, however it does, one more may try, not two. */
 static const struct {
 	const char *says;
 	int status; /* of its head; 0: none */
@@ -1025,9 +1132,11 @@ START_TEST(threads_read_what_one_appends)
 END_TEST
 
 UNIT("flight", TEST(the_first_leads_and_the_others_read_the_same_bytes),
-     TEST(who_left_is_not_woken_though_a_letter_is_under_way),
+     TEST(who_left_is_not_woken_though_a_letter_is_under_way), TEST(many_flights_hold_little_each),
      TEST(a_large_body_keeps_a_window_and_the_slowest_sets_the_pace),
+     TEST(a_flight_is_doubted_while_all_who_read_it_are),
      LOOP(nobody_joins_a_body_that_drips, drips),
+     LOOP(a_body_of_unknown_length_may_be_steady, streams),
      TEST(nobody_joins_a_flight_whose_beginning_is_gone),
      TEST(who_comes_late_to_what_is_kept_waits_for_its_end),
      TEST(who_waits_for_the_end_is_not_held_up_by_a_slow_reader),

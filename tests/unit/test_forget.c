@@ -8,6 +8,7 @@
 #include "proxy/cache/diskio.h"
 #include "proxy/cache/forget.h"
 #include "tests/kit/own_clock.h"
+#include "tests/kit/own_disk.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -98,7 +99,7 @@ covers_fetch(struct forget *f, const char *key, uint64_t since)
 static uint64_t
 add(struct forget *f, enum forget_kind kind, const char *key)
 {
-	return forget_add(f, kind, hash_of(key), str_of(key), true);
+	return forget_add(f, kind, hash_of(key), str_of(key), FORGET_ORDERED);
 }
 
 /* ---- rules --------------------------------------------------------------------------------- */
@@ -301,7 +302,8 @@ START_TEST(times_are_never_used_twice)
 	for (int i = 0; i < 5; i++) {
 		struct forget *f = open_forget(i ? FORGET_KEPT : FORGET_MISSING);
 		ck_assert_uint_gt(forget_now(f), last);
-		last = forget_add(f, FORGET_URL, hash_of("http://a/"), STR("http://a/"), i & 1);
+		last = forget_add(f, FORGET_URL, hash_of("http://a/"), STR("http://a/"),
+				  i & 1 ? FORGET_ORDERED : FORGET_PASSING);
 		forget_close(&f);
 	}
 	end();
@@ -318,25 +320,25 @@ START_TEST(what_passes_is_for_fetches_and_is_not_kept)
 	char tags[4];
 	le_put32(tags, forget_tag(f, STR("season")));
 	struct forget_thing o = {hash_of(PAGE), STR(PAGE), {tags, sizeof tags}};
-	uint64_t at = forget_add_own(f, FORGET_URL, &o, false, before, &clean);
+	uint64_t at = forget_add_own(f, FORGET_URL, &o, FORGET_PASSING, before, &clean);
 	ck_assert(clean);
 	ck_assert(covers_fetch(f, PAGE, before));
 	ck_assert(!covers_fetch(f, PAGE, at));
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 0 && s.passing == 1 && s.sound);
 	/* A caller that forgets learns whether somebody else did so before. */
-	forget_add_own(f, FORGET_URL, &o, true, before, &clean);
+	forget_add_own(f, FORGET_URL, &o, FORGET_ORDERED, before, &clean);
 	ck_assert(!clean);
 	forget_stats(f, &s);
 	ck_assert(s.lasting == 1 && s.passing == 0);
 	/* Also where only a tag of the answer says so. */
 	before = forget_now(f);
-	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("other"), true);
-	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
+	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("other"), FORGET_ORDERED);
+	forget_add_own(f, FORGET_KEY, &o, FORGET_ORDERED, before, &clean);
 	ck_assert(clean);
 	before = forget_now(f);
-	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("Season"), true);
-	forget_add_own(f, FORGET_KEY, &o, true, before, &clean);
+	forget_add(f, FORGET_TAG, (struct twice_key_hash){0}, STR("Season"), FORGET_ORDERED);
+	forget_add_own(f, FORGET_KEY, &o, FORGET_ORDERED, before, &clean);
 	ck_assert(!clean);
 	forget_close(&f);
 	end();
@@ -421,6 +423,15 @@ END_TEST
 
 /* ---- the bound ----------------------------------------------------------------------------- */
 
+static const char *
+url_of(const char *host, int i)
+{
+	static char text[96];
+	snprintf(text, sizeof text, "http://%s/%d", host, i);
+	return text;
+}
+
+/* Purges by tag name nothing that they could be merged by. */
 START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
 {
 	enum { N = 3000 };
@@ -429,21 +440,21 @@ START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
 	options.log_bytes = 16 * 8192; /* 16 pages: 1,512 entries are kept */
 	struct forget *f = open_forget(FORGET_MISSING);
 	uint64_t before = forget_now(f), at[N];
-	char key[64];
+	char tag[64];
 	for (int i = 0; i < N; i++) {
-		snprintf(key, sizeof key, "http://a/%d", i);
-		at[i] = add(f, FORGET_URL, key);
+		snprintf(tag, sizeof tag, "t%d", i);
+		at[i] = add(f, FORGET_TAG, tag);
 		if (i % 500 == 499)
 			ck_assert_int_eq(forget_wait(f, at[i]), 0);
 	}
 	wait_shed(f, 1512);
 	for (int again = 0; again < 2; again++) {
 		for (int i = 0; i < N; i++) {
-			snprintf(key, sizeof key, "http://a/%d", i);
-			ck_assert(is_gone(f, key, before));
-			ck_assert(is_gone(f, key, at[i] - 1));
+			snprintf(tag, sizeof tag, "t%d", i);
+			ck_assert_int_eq(judge(f, PAGE, tag, before), FORGET_GONE);
+			ck_assert_int_eq(judge(f, PAGE, tag, at[i] - 1), FORGET_GONE);
 		}
-		ck_assert(!is_gone(f, key, at[N - 1]));
+		ck_assert_int_eq(judge(f, PAGE, tag, at[N - 1]), FORGET_CLEAN);
 		ck_assert(is_gone(f, "http://other/", before)); /* too much */
 		ck_assert(!is_gone(f, "http://other/", at[N - 1] - 10));
 		struct forget_stats s;
@@ -458,6 +469,236 @@ START_TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little)
 }
 END_TEST
 
+/* Before that, those that name a host are merged, of the host that has most: all at once, as 10,000 URLs of one
+ * order may be, or a few at a time. flat: one row after the other. */
+START_TEST(purges_of_many_urls_become_one_of_their_host)
+{
+	enum { N = 5000, FEW = 15 };
+	begin();
+	log_set_level(LOG_ERROR);
+	options.log_bytes = 16 * 8192;
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_stats s;
+	uint64_t before = forget_now(f), few, last = 0;
+	for (int i = 0; i < FEW; i++)
+		add(f, FORGET_URL, url_of("few", i));
+	few = forget_now(f);
+	for (int i = 0; i < N; i++) {
+		enum forget_kind kind = i % 3 ? FORGET_URL : FORGET_PREFIX;
+		last = _i ? forget_add_softly(f, kind, str_of(url_of("many", i)))
+			  : add(f, kind, url_of("many", i));
+		if (i % 100 == 0 && i < 2000)
+			ck_assert_int_eq(forget_wait(f, last), 0);
+	}
+	unit_wait_until((forget_stats(f, &s), s.room > 1512 / 4));
+	ck_assert_uint_eq(s.shed, 0);
+	ck_assert_uint_gt(s.merged, N - 1512);
+	ck_assert_int_eq(forget_wait(f, last), 0);
+	for (int again = 0; again < 2; again++) {
+		enum forget_word word = _i ? FORGET_STALE : FORGET_GONE;
+		for (int i = 0; i < N; i++)
+			ck_assert_int_eq(judge(f, url_of("many", i), "", before), word);
+		ck_assert_int_eq(judge(f, url_of("many", -1), "", before), word); /* too much */
+		ck_assert_int_eq(judge(f, url_of("many", N - 1), "", last), FORGET_CLEAN);
+		for (int i = 0; i < FEW; i++)
+			ck_assert(is_gone(f, url_of("few", i), before));
+		ck_assert_int_eq(judge(f, url_of("few", 1), "", few), FORGET_CLEAN);
+		ck_assert_int_eq(judge(f, url_of("few", FEW), "", before), FORGET_CLEAN);
+		ck_assert_int_eq(judge(f, url_of("other", 1), "", before), FORGET_CLEAN);
+		forget_close(&f);
+		f = open_forget(FORGET_KEPT);
+	}
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+static uint64_t
+gather(struct forget *f, const char *url)
+{
+	return forget_add(f, FORGET_URL, hash_of(url), str_of(url), FORGET_GATHERED);
+}
+
+/* However small the log is: what clients change is forgotten, and nothing else is; purges keep their room. Behind a
+ * restart, those that were too many for the log are not fresh. */
+START_TEST(what_clients_change_costs_nobody_else_a_page)
+{
+	enum { N = 20000 };
+	static uint64_t at[N];
+	begin();
+	log_set_level(LOG_ERROR);
+	options.log_bytes = 16 * 8192;
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_stats s;
+	uint64_t before = forget_now(f);
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
+	for (int i = 0; i < N; i++)
+		at[i] = gather(f, url_of("a", i));
+	forget_stats(f, &s);
+	ck_assert(s.shed == 0 && s.merged == 0 && s.room == 1511 && s.lasting == N + 1);
+	for (int i = 0; i < N; i++)
+		ck_assert(is_gone(f, url_of("a", i), at[i] - 1));
+	ck_assert_int_eq(judge(f, url_of("a", N), "", before), FORGET_CLEAN);
+	ck_assert_int_eq(judge(f, "http://other/", "", before), FORGET_CLEAN);
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, PAGE, before)); /* it was purged */
+	for (int i = 0; i < N; i++)
+		ck_assert_int_ne(judge(f, url_of("a", i), "", at[i] - 1), FORGET_CLEAN);
+	ck_assert(is_gone(f, url_of("a", N - 1), at[N - 1] - 1));
+	ck_assert_int_eq(judge(f, "http://other/", "", before), FORGET_STALE);
+	ck_assert_int_eq(judge(f, "http://other/", "", at[N - 1]), FORGET_CLEAN);
+	forget_stats(f, &s);
+	ck_assert(s.room == 1510); /* all is stale: that is one */
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* More than are kept at all: everybody's pages are validated, and none is lost. */
+START_TEST(beyond_what_memory_holds_of_them_all_is_stale)
+{
+	enum { N = 3 << 17 };
+	begin();
+	log_set_level(LOG_ERROR);
+	options.dir_fd = -1;
+	options.dir = NULL;
+	struct forget *f = open_forget(FORGET_KEPT);
+	struct forget_stats s;
+	uint64_t before = forget_now(f);
+	for (int i = 0; i < N; i++)
+		gather(f, url_of("a", i));
+	wait_shed(f, 1 << 18);
+	for (int i = 0; i < N; i += 100)
+		ck_assert_int_ne(judge(f, url_of("a", i), "", before), FORGET_CLEAN);
+	ck_assert(is_gone(f, url_of("a", N - 1), before));
+	ck_assert_int_eq(judge(f, "http://other/", "", before), FORGET_STALE);
+	ck_assert_int_eq(judge(f, "http://other/", "", forget_now(f)), FORGET_CLEAN);
+	forget_stats(f, &s);
+	ck_assert_uint_gt(s.shed, 0);
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* A URL that was purged by hand stays among the purges, though clients change it besides. */
+START_TEST(what_was_ordered_stays_so)
+{
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	struct forget_stats s;
+	forget_stats(f, &s);
+	uint64_t room = s.room, before = forget_now(f);
+	for (int i = 0; i < 4; i++) {
+		if (i % 2 == _i)
+			gather(f, PAGE);
+		else
+			add(f, FORGET_URL, PAGE);
+		ck_assert(is_gone(f, PAGE, forget_now(f) - 1));
+	}
+	forget_stats(f, &s);
+	ck_assert(s.room == room - 1 && s.lasting == 1);
+	ck_assert(is_gone(f, PAGE, before));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* One write for all that came in a second, and for no more than the disk may be given. */
+START_TEST(what_clients_change_is_written_together)
+{
+	own_clock_hold();
+	begin();
+	options.ops = unsynced_disk();
+	options.log_bytes = 16 << 20;
+	struct forget *f = open_forget(FORGET_MISSING);
+	for (int i = 0; i < 4 * FORGET_GATHER_MOST;
+	     i++) /* a log of that size has room for as many */
+		add(f, FORGET_URL, url_of("o", i));
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	struct forget_stats s;
+	forget_stats(f, &s);
+	uint64_t first = s.written_bytes, each;
+	for (int i = 0; i < 100; i++)
+		gather(f, url_of("a", i));
+	own_clock_pass_ms(FORGET_GATHER_MS - 1);
+	forget_stats(f, &s);
+	ck_assert_uint_eq(s.written_bytes, first);
+	unit_wait_until((own_clock_pass_ms(1), forget_stats(f, &s), s.written_bytes > first));
+	each = s.written_bytes - first;
+	ck_assert_uint_le(each, 2 * 8192); /* of a page or two */
+	for (int i = 0; i < 3 * FORGET_GATHER_MOST; i++)
+		gather(f, url_of("b", i));
+	first = s.written_bytes;
+	unit_wait_until((own_clock_pass_ms(1), forget_stats(f, &s), s.written_bytes > first));
+	ck_assert_uint_le(s.written_bytes - first, (FORGET_GATHER_MOST / 126 + 2) * 8192);
+	/* A purge does not wait for them, nor they for more than it. */
+	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
+	first = s.written_bytes;
+	forget_stats(f, &s);
+	ck_assert_uint_le(s.written_bytes - first, 2 * 8192);
+	/* The end brings all. */
+	forget_close(&f);
+	options.ops = NULL;
+	f = open_forget(FORGET_KEPT);
+	for (int i = 0; i < 3 * FORGET_GATHER_MOST; i++)
+		ck_assert(is_gone(f, url_of("b", i), 1ull << 40));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* A process that takes the directory over hears of what was gathered, too. */
+START_TEST(what_was_gathered_is_handed_on)
+{
+	own_clock_hold();
+	begin();
+	struct forget *f = open_forget(FORGET_MISSING);
+	gather(f, url_of("a", 1));
+	ck_assert(forget_rest(f)); /* it is in the log by now */
+	gather(f, url_of("a", 2));
+	struct purge_entry *list;
+	ck_assert_uint_eq(forget_waiting(f, &list), 1);
+	free(list);
+	struct forget *g;
+	ck_assert_int_eq(forget_open(&g, &options), FORGET_KEPT);
+	ck_assert(is_gone(g, url_of("a", 1), 1ull << 40));
+	forget_close(&g);
+	forget_work(f);
+	forget_close(&f);
+	f = open_forget(FORGET_KEPT);
+	ck_assert(is_gone(f, url_of("a", 2), 1ull << 40));
+	forget_close(&f);
+	end();
+}
+END_TEST
+
+/* Logs of before 28 November 2026 have the whole hash of a host. */
+START_TEST(a_host_of_an_older_log_is_known)
+{
+	begin();
+	struct purge_log l = {.ops = &diskio_system, .dir_fd = dir_fd, .fd = -1};
+	struct purge_head head = {
+		.id = 1, .starts = 1, .fingerprint = twice_seed_fingerprint(&seed)};
+	struct purge_entry e = {
+		.at = UINT64_C(1) << 40 | 1, .hash = hash_of("example.com"), .kind = FORGET_HOST};
+	if (_i) {
+		e.flags = FORGET_SOFT;
+		e.hash.lo ^= 0x736f66746c793f21;
+	}
+	ck_assert_int_eq(purge_log_rewrite(&l, &head, purge_log_bytes(1), &e, 1), 0);
+	purge_log_close(&l);
+	for (int again = 0; again < 2; again++) {
+		struct forget *f = open_forget(FORGET_KEPT);
+		ck_assert_int_eq(judge(f, PAGE, "", 1ull << 40), _i ? FORGET_STALE : FORGET_GONE);
+		ck_assert_int_eq(judge(f, "http://other/", "", 1ull << 40), FORGET_CLEAN);
+		forget_close(&f);
+	}
+	end();
+}
+END_TEST
+
 START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 {
 	begin();
@@ -468,13 +709,13 @@ START_TEST(many_invalidations_of_nothing_cost_no_stored_object)
 	add(f, FORGET_URL, PAGE);
 	for (int i = 0; i < 6000; i++) {
 		snprintf(key, sizeof key, "http://a/%d", i);
-		forget_add(f, FORGET_URL, hash_of(key), str_of(key), false);
+		forget_add(f, FORGET_URL, hash_of(key), str_of(key), FORGET_PASSING);
 	}
 	/* Some thousands are nothing to a fetch under way, however small the log. */
 	ck_assert(!covers_fetch(f, "http://o/", before));
 	for (int i = 0; i < 150000; i++) {
 		snprintf(key, sizeof key, "http://b/%d", i);
-		forget_add(f, FORGET_URL, hash_of(key), str_of(key), false);
+		forget_add(f, FORGET_URL, hash_of(key), str_of(key), FORGET_PASSING);
 		if (i % 4096 == 0)
 			wait_shed(f, 56000);
 	}
@@ -964,14 +1205,14 @@ START_TEST(nobody_writes_a_log_that_rests)
 }
 END_TEST
 
-/* What is forgotten in memory alone is written by nobody, and waited for by nobody. */
+/* Nobody writes, and nobody waits for, what is forgotten in memory alone. */
 START_TEST(a_log_rests_at_once_behind_what_passes)
 {
 	begin();
 	struct forget *f = open_forget(FORGET_MISSING);
 	ck_assert_int_eq(forget_wait(f, add(f, FORGET_URL, PAGE)), 0);
 	forget_add(f, FORGET_URL, hash_of("http://example.com/x"), STR("http://example.com/x"),
-		   false);
+		   FORGET_PASSING);
 	ck_assert(forget_rest(f));
 	struct forget_stats s;
 	forget_stats(f, &s);
@@ -1014,7 +1255,7 @@ START_TEST(a_prefix_is_inherited_at_one_time_with_its_host)
 	struct forget *f = open_forget(FORGET_MISSING);
 	ck_assert(forget_rest(f));
 	forget_add(f, FORGET_PREFIX, hash_of("http://example.com/a"), STR("http://example.com/a"),
-		   true);
+		   FORGET_ORDERED);
 	struct purge_entry *list;
 	size_t n = forget_waiting(f, &list);
 	ck_assert_uint_eq(n, 2);
@@ -1110,7 +1351,7 @@ expect_late(struct forget *f, uint64_t at)
 	pthread_join(t, NULL);
 }
 
-/* Who waits is told that it is not durable, as is who asks meanwhile; nothing is served from the
+/* A waiter is told that it is not durable, as is who asks meanwhile; nothing is served from the
  * directory until it is; no letter is lost, and none comes twice. */
 START_TEST(a_sync_that_hangs_is_told_and_closes_the_directory)
 {
@@ -1261,6 +1502,11 @@ UNIT("forget", LOOP(rule, rules), LOOP(tagged_rule, tagged), TEST(what_is_gone_i
      TEST(behind_a_successor_that_is_no_more_times_are_later_than_its),
      TEST(a_prefix_is_inherited_at_one_time_with_its_host),
      TEST(beyond_the_bound_too_much_is_forgotten_and_never_too_little),
+     TIMES(purges_of_many_urls_become_one_of_their_host, 2),
+     TEST(what_clients_change_costs_nobody_else_a_page),
+     TEST(beyond_what_memory_holds_of_them_all_is_stale), TIMES(what_was_ordered_stays_so, 2),
+     TEST(what_clients_change_is_written_together), TEST(what_was_gathered_is_handed_on),
+     TIMES(a_host_of_an_older_log_is_known, 2),
      TEST(many_invalidations_of_nothing_cost_no_stored_object),
      TEST(what_no_record_is_older_than_is_dropped), TIMES(power_fails_behind_every_step, 9),
      TIMES(power_fails_behind_every_step_of_two_disks, 9),

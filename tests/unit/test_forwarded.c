@@ -105,5 +105,63 @@ START_TEST(who_asked_by_way_of_many)
 }
 END_TEST
 
-UNIT("forwarded", LOOP(who_asked, facts), LOOP(how_it_was_asked, schemes),
+static void
+note_claim(void *ctx, struct str name, struct str value)
+{
+	buf_add_str(ctx, name);
+	buf_add_lit(ctx, "=");
+	buf_add_u64(ctx, value.n);
+	buf_add_lit(ctx, "\n");
+}
+
+/* A client's own members before the forwarder's, 4,096 bytes with it, and one more. */
+START_TEST(more_than_4_kib_of_forwarded_are_not_read)
+{
+	static const struct str end = STR_INIT(",for=192.0.2.7;proto=https");
+	struct network trusted;
+	network_parse("10.0.0.0/8", &trusted);
+	for (size_t bytes = 4096; bytes <= 4097; bytes++) {
+		char list[4098];
+		struct field v[1];
+		struct fields f = {.v = v, .cap = 1};
+		struct buf claims = {0};
+		bool read = bytes == 4096;
+		memset(list, 'x', bytes);
+		memcpy(list + bytes - end.n, end.p, end.n);
+		fields_add(&f, STR("Forwarded"), (struct str){list, bytes});
+		ck_assert(str_eq(forwarded_client(&f, &trusted, 1, STR("10.9.9.9")),
+				 read ? STR("192.0.2.7") : STR("unknown")));
+		ck_assert(str_eq(forwarded_scheme(&f), read ? STR("https") : STR("")));
+		forwarded_claims(&f, note_claim, &claims);
+		ck_assert(str_eq(buf_str(&claims), read ? STR("proto=5\n") : STR("=4097\n")));
+		buf_fini(&claims);
+	}
+}
+END_TEST
+
+/* The last 64 are looked at, empty ones too. */
+START_TEST(so_many_members_are_looked_at)
+{
+	struct network trusted;
+	network_parse("10.0.0.0/8", &trusted);
+	for (int commas = 62; commas < 66; commas++) {
+		char list[100] = "192.0.2.7";
+		struct field v[1];
+		struct fields f = {.v = v, .cap = 1};
+		for (int i = 0; i < commas; i++)
+			strcat(list, ",");
+		strcat(list, "10::1");
+		fields_add(&f, STR("X-Forwarded-For"), str_of(list));
+		ck_assert(str_eq(forwarded_client(&f, &trusted, 1, STR("10.9.9.9")), STR("10::1")));
+		list[strlen(list) - 5] = '\0';
+		v[0].value = str_of(list);
+		ck_assert_msg(str_eq(forwarded_client(&f, &trusted, 1, STR("10.9.9.9")),
+				     commas < 64 ? STR("192.0.2.7") : STR("unknown")),
+			      "%d", commas);
+	}
+}
+END_TEST
+
+UNIT("forwarded", TEST(more_than_4_kib_of_forwarded_are_not_read),
+     TEST(so_many_members_are_looked_at), LOOP(who_asked, facts), LOOP(how_it_was_asked, schemes),
      LOOP(who_asked_by_way_of_many, longs))

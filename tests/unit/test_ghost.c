@@ -6,8 +6,8 @@
 #include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/ghost_inside.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/ghost/ghost_inside.h"
+#include "proxy/cache/admission/sighting.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -226,7 +226,7 @@ slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool
 					   .whole = true});
 }
 
-/* What the ghost holds of a body of four slices and its head (0), then what we did with which. */
+/* The ghost holds these of a body's four slices and its head (0); we fetched or answered those. */
 static const struct {
 	const char *says, *holds, *fetched, *answered;
 	uint64_t extra, avoided;
@@ -644,7 +644,7 @@ START_TEST(a_snapshot_fits_where_it_must_and_into_another_disk)
 }
 END_TEST
 
-/* What is in RAM alone, as its segment is gone, is in no snapshot, and spoils none. */
+/* An object in RAM alone, as its segment is gone, is in no snapshot, and spoils none. */
 START_TEST(a_snapshot_of_a_ghost_with_memory_is_whole)
 {
 	struct ghost *a = ghost_create(

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@
  *	/wide/5       the same from few large pieces, letters or not
  *	/file/5       of known length, from a file
  *	/unread/5     from a file that cannot be read: it is pulled
+ *	/silent/5     from one whose disk does not answer: so is it
  *	/echo         the request's body comes back
  *	/interim      a 103 before the answer
  *	/pauses       an answer without an end, while the request's body may pause
@@ -52,14 +54,17 @@ struct say {
 	unsigned bodies; /* on_body calls */
 	enum stream_end end;
 	uint64_t sent;
+	unsigned asked; /* for a piece of a file */
 };
 
+enum { LETTERS_BYTES = 200000 };
 enum { TUNNEL_S = 60 };
 
 static struct {
 	struct say *first;
 	unsigned requests, done, within_call, pulls, asked_back, let_go, files;
 	int file, no_file; /* of letters; one that cannot be read */
+	void *view;	   /* of the first */
 	const struct fault *fault;
 	struct own_wire own;
 	struct wire_limits limits;
@@ -187,13 +192,17 @@ file(void *ctx, size_t most, struct file_piece *piece)
 {
 	struct say *y = ctx;
 	ck_assert_uint_eq(all.within_call, 0);
-	bool unread = strcmp(y->how, "unread") == 0;
-	if (!unread && strcmp(y->how, "file") != 0)
+	static const _Atomic int64_t long_ago;
+	bool unread = strcmp(y->how, "unread") == 0, silent = strcmp(y->how, "silent") == 0;
+	if (!unread && strcmp(y->how, "file") != 0 && (!silent || y->asked++))
 		return false;
 	uint64_t n = y->n - y->at;
 	n = n < most ? n : most;
 	n = n < 40 << 10 ? n : 40 << 10;
-	*piece = (struct file_piece){unread ? all.no_file : all.file, y->at, n};
+	*piece = (struct file_piece){
+		.fd = unread ? all.no_file : all.file, .view = all.view, .at = y->at, .n = n};
+	piece->is_here = y->at == 0 && !silent; /* the later ones are looked at */
+	piece->until_ms = silent ? &long_ago : NULL;
 	y->at += (unsigned)n;
 	all.files++;
 	return true;
@@ -208,7 +217,7 @@ on_file(void *ctx, size_t most, struct file_piece *piece)
 	return yes;
 }
 
-/* What /len gave is given again; the others keep what they gave. */
+/* /len gives its bytes again; the others keep what they gave. */
 static bool
 give_back(void *ctx, uint64_t bytes)
 {
@@ -220,7 +229,8 @@ give_back(void *ctx, uint64_t bytes)
 		return true;
 	}
 	all.asked_back++;
-	if (strcmp(y->how, "len") != 0 && strcmp(y->how, "unread") != 0)
+	if (strcmp(y->how, "len") != 0 && strcmp(y->how, "unread") != 0 &&
+	    strcmp(y->how, "silent") != 0)
 		return false;
 	y->at -= (unsigned)bytes;
 	return true;
@@ -249,7 +259,8 @@ pull_never(void *ctx, size_t most, struct str *pieces, unsigned *n)
 static void
 answer_patiently(struct say *y)
 {
-	struct stream_head h = {.status = 200, .bytes = LENGTH_UNKNOWN, .patient = true};
+	struct stream_head h = {
+		.status = 200, .bytes = LENGTH_UNKNOWN, .pauses = STREAM_PAUSES_REQUEST};
 	y->has_head = true;
 	DOWN(stream_head(y->s, &h, &(struct stream_source){.pull = pull_never}));
 }
@@ -306,7 +317,7 @@ request(void *node, struct stream *s, const struct stream_request *r)
 		take_body(y);
 		answer_patiently(y);
 	} else if (strcmp(y->how, "interim") == 0) {
-		DOWN(stream_interim(s, 103, STR("Link: <x>\r\n")));
+		DOWN(own_wire_hint(s, STR("Link"), STR("<x>")));
 		y->n = 5;
 		answer(y, 200, 5);
 	} else if (strcmp(y->how, "wait") != 0 && strcmp(y->how, "late") != 0) {
@@ -367,7 +378,16 @@ on_done(void *ctx, enum stream_end how, uint64_t bytes)
 	counting = true;
 }
 
-static const struct stream_up up = {on_request, on_body, on_done};
+static unsigned doubts;
+
+static void
+on_doubt(void *ctx)
+{
+	(void)ctx;
+	doubts++;
+}
+
+static const struct stream_up up = {on_request, on_body, on_done, on_doubt};
 
 /* ---- the client's side ----------------------------------------------------------------------- */
 
@@ -385,10 +405,12 @@ begin(void)
 						  .tunnel_ms = TUNNEL_S * 1000,
 						  .half_close_ms = 1000};
 	all.file = memfd_create("letters", 0);
-	static char text[200000];
+	static char text[LETTERS_BYTES];
 	for (size_t i = 0; i < sizeof text; i++)
 		text[i] = letters[i % 26];
 	ck_assert_int_eq(write(all.file, text, sizeof text), sizeof text);
+	all.view = mmap(NULL, sizeof text, PROT_READ, MAP_SHARED, all.file, 0);
+	ck_assert_ptr_ne(all.view, MAP_FAILED);
 	all.no_file = open(".", O_RDONLY | O_DIRECTORY);
 	own_clock_hold();
 	own_wire_begin(&all.own, &up, &all, &all.limits, 3);
@@ -398,6 +420,7 @@ static void
 end(void)
 {
 	own_wire_end(&all.own);
+	munmap(all.view, LETTERS_BYTES);
 	close(all.file);
 	close(all.no_file);
 	ck_assert_uint_eq(all.done, all.requests);
@@ -409,6 +432,8 @@ end(void)
 }
 
 /* A connection over loopback: resets are what they are in earnest. */
+static int served; /* the proxy's end of the last one */
+
 static int
 open_client(int sndbuf)
 {
@@ -422,7 +447,7 @@ open_client(int sndbuf)
 	ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
 	int one = 1;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	int served = accept4(door, NULL, NULL, SOCK_NONBLOCK);
+	served = accept4(door, NULL, NULL, SOCK_NONBLOCK);
 	if (sndbuf)
 		setsockopt(served, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof sndbuf);
 	close(door);
@@ -495,6 +520,8 @@ static const struct {
 	{"from a file", "GET /file/5 HTTP/1.1\r\nHost: h\r\n\r\n",
 	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
 	{"a file that cannot be read", "GET /unread/5 HTTP/1.1\r\nHost: h\r\n\r\n",
+	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
+	{"a file whose disk does not answer", "GET /silent/5 HTTP/1.1\r\nHost: h\r\n\r\n",
 	 LINES "Content-Length: 5\r\n\r\nabcde", 0, STREAM_SENT, 5},
 	{"HEAD", "HEAD /len/5 HTTP/1.1\r\nHost: h\r\n\r\n", LINES "Content-Length: 5\r\n\r\n", 0,
 	 STREAM_SENT, 0},
@@ -634,6 +661,28 @@ START_TEST(a_pipeline_is_answered_in_order)
 }
 END_TEST
 
+/* Those behind the first one wait in the socket, but for what may be a head: so a connection holds no more
+ * for a client that sends many than for one that sends one. */
+START_TEST(a_pipeline_waits_in_the_socket)
+{
+	static const char first[] = "GET /late HTTP/1.1\r\nHost: h\r\n\r\n";
+	static char more[60000];
+	int left = 0;
+	begin();
+	memset(more, 'x', sizeof more);
+	int fd = open_client(0);
+	ck_assert_int_gt(send(fd, first, sizeof first - 1, MSG_NOSIGNAL), 0);
+	ck_assert_int_eq(send(fd, more, sizeof more, MSG_NOSIGNAL), (ssize_t)sizeof more);
+	turn();
+	ck_assert_uint_eq(all.requests, 1);
+	ck_assert_int_eq(ioctl(served, FIONREAD, &left), 0);
+	ck_assert_int_ge(left, (int)(sizeof more - all.limits.head_bytes));
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 START_TEST(a_100_comes_once_and_only_when_the_body_is_waited_for)
 {
 	int closed;
@@ -727,6 +776,41 @@ START_TEST(the_idle_and_the_half_closed_make_room)
 	int fds[] = {busy, idle, half, fourth, fifth, sixth};
 	for (int i = 0; i < 6; i++)
 		close(fds[i]);
+	turn();
+	end();
+}
+END_TEST
+
+static const struct {
+	const char *says, *more;
+	bool resets;
+	unsigned doubts, done;
+} leavings[] = {
+	{"a client that stops sending is in doubt", "", false, 1, 0},
+	{"behind bytes that nobody reads yet as well", "GET /next", false, 1, 0},
+	{"one that has reset is gone", "", true, 0, 1},
+	{"behind bytes that nobody reads yet as well", "GET /next", true, 0, 1},
+};
+
+START_TEST(who_stops_sending)
+{
+	begin();
+	doubts = 0;
+	int fd = open_client(0);
+	tell(fd, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+	send(fd, leavings[_i].more, strlen(leavings[_i].more), MSG_NOSIGNAL);
+	if (leavings[_i].resets) {
+		struct linger now = {.l_onoff = 1};
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+		close(fd);
+	} else {
+		shutdown(fd, SHUT_WR);
+	}
+	turn();
+	ck_assert_msg((doubts > 0) == (leavings[_i].doubts > 0), "%s", leavings[_i].says);
+	ck_assert_msg((unsigned)all.done == leavings[_i].done, "%s", leavings[_i].says);
+	if (!leavings[_i].resets)
+		close(fd);
 	turn();
 	end();
 }
@@ -1106,10 +1190,11 @@ END_TEST
 
 UNIT("h1", LOOP(an_answer, answers), LOOP(an_answer_to_a_request_that_comes_byte_by_byte, answers),
      TEST(an_answer_to_a_client_that_reads_byte_by_byte), TEST(a_pipeline_is_answered_in_order),
+     TEST(a_pipeline_waits_in_the_socket),
      TEST(a_100_comes_once_and_only_when_the_body_is_waited_for),
      TEST(a_reset_is_noticed_while_serve_thinks),
      TEST(a_client_that_stopped_sending_has_a_second_and_not_more),
-     TEST(the_idle_and_the_half_closed_make_room),
+     TEST(the_idle_and_the_half_closed_make_room), LOOP(who_stops_sending, leavings),
      TEST(a_head_begun_and_not_ended_is_a_fault_in_time),
      TEST(a_body_that_drips_is_a_fault_when_its_time_is_over),
      TEST(a_client_that_has_its_answer_may_pause_within_its_body),

@@ -69,7 +69,7 @@ on_done(void *ctx, enum stream_end how, uint64_t bytes)
 	all.done_n++;
 }
 
-static const struct stream_up up = {on_request, on_body, on_done};
+static const struct stream_up up = {on_request, on_body, on_done, NULL};
 
 static void
 answer(size_t i, struct str value)
@@ -79,7 +79,7 @@ answer(size_t i, struct str value)
 		    NULL);
 }
 
-/* What a record of TLS carries, nearly, and a small socket does not. */
+/* This nearly fills a record of TLS; a small socket does not take it. */
 static struct str
 big(void)
 {
@@ -299,7 +299,7 @@ START_TEST(a_head_comes_behind_an_interim_answer_that_could_not_go)
 		ask(fd, (uint8_t)(2 * i + 1));
 	turn();
 	ck_assert_uint_eq(all.n, 1 + OTHERS);
-	stream_interim(all.streams[0], 103, STR("Link: <x>\r\n"));
+	own_wire_hint(all.streams[0], STR("Link"), STR("<x>"));
 	for (size_t i = 1; i <= OTHERS; i++)
 		answer(i, big());
 	frame(fd, 8, 0, 1, "\x7f\xff\xff\xff", 4); /* its window overflows */
@@ -497,6 +497,44 @@ START_TEST(a_download_that_waits_its_turn_is_not_cut)
 }
 END_TEST
 
+/* A client that lets no answer in has a part of its requests begun; the next one when one of these has a
+ * window or is over. */
+START_TEST(requests_without_a_window_are_begun_some_at_a_time)
+{
+	enum { AT_ONCE = 8, ALL = 20 };
+	begin();
+	int fd = open_client();
+	frame(fd, 4, 0, 0, "\0\4\0\0\0\0", 6);
+	for (uint8_t i = 0; i < ALL; i++)
+		ask(fd, (uint8_t)(2 * i + 1));
+	turn();
+	ck_assert_uint_eq(all.n, AT_ONCE);
+	answer_body(0, BIG);
+	turn();
+	ck_assert_uint_eq(all.n, AT_ONCE);
+	grant(fd, 1, 1 << 20); /* it is sent, and over */
+	read_all(fd);
+	ck_assert_uint_eq(all.done_n, 1);
+	ck_assert_uint_eq(all.n, AT_ONCE + 1);
+	grant(fd, 5, 1 << 20);
+	turn();
+	ck_assert_uint_eq(all.n, AT_ONCE + 2);
+	answer(4, STR("no body"));
+	read_all(fd);
+	ck_assert_uint_eq(all.n, AT_ONCE + 3);
+	frame(fd, 3, 0, 2 * ALL - 1, "\0\0\0\x8", 4); /* one that was not begun */
+	turn();
+	ck_assert_uint_eq(all.n, AT_ONCE + 3);
+	frame(fd, 4, 0, 0, "\0\4\0\0\xff\xff", 6); /* as most clients have it */
+	turn();
+	ck_assert_uint_eq(all.n, ALL - 1);
+	ck_assert_uint_eq(all.own.metrics.n[METRIC_H2_REFUSED], 0);
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* Serve waits for more of its body. */
 static void
 want(size_t i)
@@ -552,7 +590,9 @@ START_TEST(a_call_in_which_nobody_speaks_has_an_end)
 	turn();
 	want(0);
 	stream_head(all.streams[0],
-		    &(struct stream_head){.status = 200, .bytes = LENGTH_UNKNOWN, .patient = true},
+		    &(struct stream_head){.status = 200,
+					  .bytes = LENGTH_UNKNOWN,
+					  .pauses = STREAM_PAUSES_REQUEST},
 		    &(struct stream_source){.pull = pull_message});
 	for (unsigned i = 0; i < 4; i++) {
 		pass(TUNNEL_S - 10);
@@ -693,7 +733,7 @@ hear(size_t least, size_t done_n)
 	return bytes;
 }
 
-/* What is refused or reset is answered too, and would wait in memory. */
+/* Requests refused or reset are answered too, and would wait in memory. */
 START_TEST(nothing_is_read_for_a_client_of_TLS_that_takes_nothing)
 {
 	size_t asked = 0;
@@ -734,7 +774,8 @@ START_TEST(the_end_of_the_last_answer_is_not_lost_by_TLS)
 }
 END_TEST
 
-UNIT("h2", TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
+UNIT("h2", TEST(requests_without_a_window_are_begun_some_at_a_time),
+     TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
      TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
      TEST(the_body_of_a_request_that_was_refused_is_no_offence),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),

@@ -80,7 +80,7 @@ START_TEST(limits_are_those_of_http1)
 	const struct h1_limits limits = {.head_bytes = 1000, .url_bytes = 4, .field_count = 1};
 	struct field room[4];
 	struct request r = {.fields = {.v = room, .cap = 4}};
-	struct h2_head h = {STR("GET"), STR("http"), STR("a"), STR("/long"), false};
+	struct h2_head h = {STR("GET"), STR("http"), STR("a"), STR("/long"), false, 0};
 	ck_assert_ptr_eq(h2_head_read(&h, STR("http"), &limits, &r), &fault_URL_TOO_LONG);
 	r.fields.n = 0;
 	fields_add(&r.fields, STR("a"), STR("b"));

@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "filter/hash.h"
@@ -48,23 +49,23 @@ END_TEST
 /* A key may lie at the very edge of what can be read. */
 START_TEST(nothing_outside_of_the_key_is_read)
 {
-	enum { PAGE = 4096 };
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 64 KiB on some arm64 */
 	struct twice_seed s = seed_from("0123456789abcdef");
 	unsigned char copy[256];
-	unsigned char *p = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *p = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	ck_assert_int_eq(mprotect(p + PAGE, PAGE, PROT_READ | PROT_WRITE), 0);
-	memset(p + PAGE, 'x', PAGE);
+	ck_assert_int_eq(mprotect(p + page, page, PROT_READ | PROT_WRITE), 0);
+	memset(p + page, 'x', page);
 	memset(copy, 'x', sizeof(copy));
 	for (size_t n = 1; n <= sizeof(copy); n++) {
-		struct twice_key_hash first = twice_key_hash_of(&s, p + PAGE, n), want;
-		struct twice_key_hash last = twice_key_hash_of(&s, p + 2 * PAGE - n, n);
+		struct twice_key_hash first = twice_key_hash_of(&s, p + page, n), want;
+		struct twice_key_hash last = twice_key_hash_of(&s, p + 2 * page - n, n);
 
 		want = twice_key_hash_of(&s, copy, n);
 		ck_assert(first.lo == want.lo && first.hi == want.hi);
 		ck_assert(last.lo == want.lo && last.hi == want.hi);
 	}
-	munmap(p, 3 * PAGE);
+	munmap(p, 3 * page);
 }
 END_TEST
 

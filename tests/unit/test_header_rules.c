@@ -2,7 +2,7 @@
  * rooms: serve config http base
  */
 #include "config/routes.h"
-#include "proxy/serve/header_rules.h"
+#include "proxy/serve/outgoing/header_rules.h"
 
 #include "tests/kit/unit.h"
 
@@ -22,6 +22,8 @@ static const struct {
 	{"they add up, the route's last",     {{"+A: 1"}}, {{"+A: 2", "=B: 3"}}, "B ", "A: 1|B: 3|A: 2|"},
 	{"the route sets what all have",      {{"=A: 1"}}, {{"=a: 2"}}, "A ", "a: 2|"},
 	{"the route removes what all have",   {{"=A: 1", "+B: 1"}}, {{"-A", "-B"}}, "A B ", ""},
+	{"a name may end in a star",          {{"-X-In-*", "=A: 1", "+x-in-b: 1"}}, {{"-a*"}}, "A X-In-* a* ", "x-in-b: 1|"},
+	{"a star takes what all set",         {{"=X-In-A: 1", "+B: 1"}}, {{"-x-in-*"}}, "X-In-A x-in-* ", "B: 1|"},
 	{"the route sets what all remove",    {{"-A"}}, {{"=A: 1"}}, "A ", "A: 1|"},
 	{"the route adds to what all remove", {{"-A"}}, {{"+A: 1"}}, "A ", "A: 1|"},
 	{"set, then add, of one level",       {{"+A: 2", "=A: 1"}}, {{0}}, "A ", "A: 1|A: 2|"},

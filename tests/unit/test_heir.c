@@ -53,7 +53,6 @@ await(struct heir *h)
 	return r;
 }
 
-/* What it was told last; the caller's `got`. */
 static void
 expect_refused(struct heir *h, const char *why)
 {

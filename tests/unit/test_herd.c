@@ -21,7 +21,9 @@ static const struct {
 	{"nor when we have waited long enough", {.status = 503, .waited_ms = MOST}, HERD_INHERIT},
 	{"however many fail, one at a time", {.status = 500, .met = 99}, HERD_QUEUE},
 	{"a refusal is its leader's own", {.status = 403}, HERD_QUEUE},
-	{"even of the same request", {.status = 403, .same = true}, HERD_QUEUE},
+	{"of the same request it is ours, and nobody need wait for it",
+	 {.status = 403, .same = true},
+	 HERD_ALONE},
 	{"after eight of them there is no queue", {.status = 404, .met = 8}, HERD_ALONE},
 	{"nor after a long wait", {.status = 404, .waited_ms = MOST}, HERD_ALONE},
 	{"a dropped connection may be the leader's own",
@@ -48,15 +50,26 @@ START_TEST(rule)
 END_TEST
 
 static const struct {
-	int64_t usual, most, want;
+	const char *says;
+	int64_t usual;
+	bool several;
+	int64_t most, want;
 } waits[] = {
-	{0, 10000, 10000},     {1, 10000, 1000}, {300, 10000, 1200},
-	{60000, 10000, 10000}, {1, 200, 200},	 {5000, 200, 200},
+	{"nothing is known", 0, false, 10000, 2000},
+	{"four times the usual", 300, true, 10000, 1200},
+	{"a second at least", 1, true, 10000, 1000},
+	{"the limit at most", 60000, true, 10000, 10000},
+	{"one client says that it is long", 60000, false, 10000, 2000},
+	{"one client says what it is", 300, false, 10000, 1200},
+	{"a low limit", 1, true, 200, 200},
+	{"a low limit and a slow server", 5000, true, 200, 200},
+	{"a low limit, and nothing is known", 0, false, 200, 200},
 };
 
 START_TEST(patience)
 {
-	ck_assert_int_eq(herd_patience_ms(waits[_i].usual, waits[_i].most), waits[_i].want);
+	int64_t got = herd_patience_ms(waits[_i].usual, waits[_i].several, waits[_i].most);
+	ck_assert_msg(got == waits[_i].want, "%s: %lld", waits[_i].says, (long long)got);
 }
 END_TEST
 

@@ -4,8 +4,8 @@
  * rooms: serve config http base
  */
 #include "config/config.h"
-#include "proxy/serve/outgoing.h"
-#include "proxy/serve/route.h"
+#include "proxy/serve/outgoing/outgoing.h"
+#include "proxy/serve/routes/route.h"
 
 #include "proxy/http/syntax.h"
 #include "tests/kit/heads.h"
@@ -189,14 +189,20 @@ static const struct str headers[] = {STR_INIT("x-country"), STR_INIT("accept"),
 				     STR_INIT("my_field")};
 static const struct str cookies[] = {STR_INIT("ab"), STR_INIT("lang")};
 static const struct str tracking[] = {STR_INIT("c")};
+static const struct str begun[] = {STR_INIT("a")};
 static const struct key_rules rule_sets[] = {
 	{0},
 	{.headers = headers, .header_count = 3},
 	{.cookies = cookies, .cookie_count = 2},
+	{.header_stars = begun,
+	 .header_star_count = 1,
+	 .cookie_stars = begun,
+	 .cookie_star_count = 1},
 	{.query = QUERY_SORT, .drop_params = tracking, .drop_count = 1, .normalise = true},
 };
 /* Or the rules are those of the route that a request finds. */
-static char g[] = "g", a_path[] = "/a", big_path[] = "/A", b_path[] = "/b";
+static char g[] = "g", a_path[] = "/a", big_path[] = "/A", b_path[] = "/b",
+	    pattern[] = "^/(.)(.*)$", made[] = "/$2?$1";
 static char lang[] = "lang", accept_name[] = "accept", c_param[] = "c";
 static char *route_cookies[] = {lang}, *route_headers[] = {accept_name},
 	    *route_params[] = {c_param};
@@ -206,9 +212,10 @@ static struct config_route routed[] = {
 	 .query = CONFIG_QUERY_SORT,
 	 .normalise = true,
 	 .key_cookies = route_cookies,
-	 .key_cookie_count = 1},
+	 .key_cookie_count = 1,
+	 .target = {.rewrite = {pattern, made}}},
 	{.path = big_path, .pass = true},
-	{.path = b_path, .normalise = true},
+	{.path = b_path, .normalise = true, .target = {.strip_prefix = b_path}},
 	{.path = a_path, .key_headers = route_headers, .key_header_count = 1},
 	{.host = g, .drop_params = route_params, .drop_param_count = 1},
 };
@@ -224,7 +231,7 @@ struct trip {
 	struct field v[64];
 	struct request rq;
 	struct outgoing out;
-	struct buf key, variant, fields;
+	struct buf key, variant, fields, path, target;
 	uint64_t asked;
 	bool sure;
 	const struct route *route; /* NULL: the rules were given */
@@ -255,6 +262,8 @@ begin(struct trip *t, const struct head *h, const struct outgoing_settings *set,
 			  true))
 		return false;
 	t->out.headers = t->route ? t->route->request : NULL;
+	if (outgoing_rewrite(&t->out, t->route ? t->route->rewrite : NULL, &t->path))
+		return false;
 	outgoing_is_from(&t->out, STR("192.0.2.1"), NULL, 0);
 	t->sure = outgoing_key(&t->out, &t->key);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
@@ -268,6 +277,8 @@ end(struct trip *t)
 	buf_fini(&t->key);
 	buf_fini(&t->variant);
 	buf_fini(&t->fields);
+	buf_fini(&t->path);
+	buf_fini(&t->target);
 }
 
 /* The lines of a head in the order of their names, which are in lower case; not those of the list
@@ -362,8 +373,8 @@ compare(struct trip *a, struct trip *b, struct met *met)
 		ck_assert_msg(shared == alike, "%s:\n%s%s\ngo out as\n%.*s\nand\n%.*s",
 			      shared ? "one variant, two heads" : "one head, two variants", a->text,
 			      b->text, STR_ARG(buf_str(&x)), STR_ARG(buf_str(&y)));
-		ck_assert(str_eq(outgoing_target(&a->out, buf_str(&a->key)),
-				 outgoing_target(&b->out, buf_str(&b->key))));
+		ck_assert(str_eq(outgoing_target(&a->out, buf_str(&a->key), &a->target),
+				 outgoing_target(&b->out, buf_str(&b->key), &b->target)));
 		ck_assert(str_eq(outgoing_authority(buf_str(&a->key)),
 				 outgoing_authority(buf_str(&b->key))));
 		met->shared += shared;

@@ -109,8 +109,8 @@ START_TEST(what_earned_least_goes_first)
 }
 END_TEST
 
-/* What replaced older records cannot move on there, so a segment without it goes, if it earned no more
- * than most. */
+/* Replacements of older records cannot move on there, so a segment without any goes, if it earned no
+ * more than most. */
 START_TEST(what_goes_at_once_has_replaced_nothing)
 {
 	begin(16);
@@ -175,7 +175,7 @@ START_TEST(earnings_fade_eight_times_in_a_turn)
 }
 END_TEST
 
-/* Whatever it earns: what was purged since would have to be remembered for ever. */
+/* A segment goes whatever it earns: purges since would have to be remembered for ever. */
 START_TEST(nothing_stays_for_ever)
 {
 	begin(8);

@@ -2,8 +2,8 @@
  * rooms: serve config http base
  */
 #include "config/config.h"
-#include "proxy/serve/local_rules.h"
-#include "proxy/serve/route.h"
+#include "proxy/serve/routes/local_rules.h"
+#include "proxy/serve/routes/route.h"
 
 #include "tests/kit/unit.h"
 
@@ -47,10 +47,7 @@ static const struct {
 START_TEST(denies)
 {
 	char *allow[] = {clients[_i].allow}, *deny[] = {clients[_i].deny};
-	struct config_route c = {.allow = allow,
-				 .allow_count = allow[0] != NULL,
-				 .deny = deny,
-				 .deny_count = deny[0] != NULL};
+	struct config_route c = {.clients = {allow, deny, allow[0] != NULL, deny[0] != NULL}};
 	struct local_rules *r = local_rules_create(&c);
 	ck_assert(local_rules_ask_client(r));
 	ck_assert_msg(local_rules_deny(r, str_of(clients[_i].client)) == clients[_i].denied, "%s",
@@ -91,7 +88,7 @@ END_TEST
 static char admin[] = "/admin/", open_path[] = "/open/";
 static char *denied[] = {ten};
 static struct config_route guarded[] = {
-	{.path = admin, .deny = denied, .deny_count = 1},
+	{.path = admin, .clients = {.deny = denied, .deny_count = 1}},
 	{.path = open_path, .admit = CONFIG_ADMIT_ALWAYS},
 };
 enum way { WAY_OPEN, WAY_GUARDED, WAY_CLOSED };

@@ -129,6 +129,7 @@ START_TEST(a_rotated_file_keeps_what_came_before)
 	paths();
 	ck_assert_int_eq(logfile_start(&l, path, 1, 4096), 0);
 	ck_assert(logfile_add(l, 0, "before\n", 7));
+	unit_wait_until(access(path, F_OK) == 0); /* its thread opens it */
 	ck_assert_int_eq(rename(path, other), 0);
 	logfile_reopen(l);
 	unit_wait_until(access(path, F_OK) == 0);

@@ -9,11 +9,20 @@ static const struct {
 	enum method method;
 	bool safe, idempotent;
 } known[] = {
-	{"GET", METHOD_GET, true, true},	{"HEAD", METHOD_HEAD, true, true},
-	{"POST", METHOD_POST, false, false},	{"PUT", METHOD_PUT, false, true},
-	{"DELETE", METHOD_DELETE, false, true}, {"OPTIONS", METHOD_OPTIONS, true, true},
-	{"TRACE", METHOD_TRACE, true, true},	{"CONNECT", METHOD_CONNECT, false, false},
-	{"PATCH", METHOD_PATCH, false, false},	{"M-SEARCH", METHOD_OTHER, false, false},
+	{"GET", METHOD_GET, true, true},
+	{"HEAD", METHOD_HEAD, true, true},
+	{"POST", METHOD_POST, false, false},
+	{"PUT", METHOD_PUT, false, true},
+	{"DELETE", METHOD_DELETE, false, true},
+	{"OPTIONS", METHOD_OPTIONS, true, true},
+	{"TRACE", METHOD_TRACE, true, true},
+	{"CONNECT", METHOD_CONNECT, false, false},
+	{"PATCH", METHOD_PATCH, false, false},
+	{"M-SEARCH", METHOD_OTHER, false, false},
+	{"PROPFIND", METHOD_OTHER_SAFE, true, true},
+	{"SEARCH", METHOD_OTHER_SAFE, true, true},
+	{"MKCOL", METHOD_OTHER_IDEMPOTENT, false, true},
+	{"LOCK", METHOD_OTHER, false, false},
 	{"get", METHOD_OTHER, false, false}, /* 9.1: case-sensitive */
 	{"", METHOD_OTHER, false, false},
 };

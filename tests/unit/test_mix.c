@@ -1,7 +1,7 @@
 /* rooms: cli base
  * The demo's claims rest on the mix: its shares, its sizes, and bodies that give a
  * swapped, shifted or damaged byte away. */
-#include "proxy/cli/mix.h"
+#include "proxy/cli/demo/mix.h"
 
 #include "tests/kit/unit.h"
 

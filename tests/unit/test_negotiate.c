@@ -107,6 +107,43 @@ START_TEST(no_more_values_of_accept_encoding_than_promised)
 }
 END_TEST
 
+/* A list of so many members: "gzip" and then others. */
+static const struct {
+	const char *says;
+	bool (*form)(struct str, struct buf *);
+	const char *first, *more;
+	unsigned members;
+	bool is_read;
+} lengths[] = {
+	/* clang-format off */
+	{"a list of 128 languages is read",       negotiate_languages, "EN", ",de",   128, true},
+	{"one of more has no normal form",        negotiate_languages, "EN", ",de",   130, false},
+	{"nor has one of as many parameters",     negotiate_types,     "A/B", ";x=1", 130, false},
+	{"nor one of more than 1 KiB",            negotiate_types,     "A/B", ",text/html", 110, false},
+	{"of 1 KiB it has",                       negotiate_types,     "A/B", ",text/html", 102, true},
+	{"tokens alike",                          negotiate_tokens,    "a",  ",b",    130, false},
+	{"too long a list of codings wants none", negotiate_codings,   "gzip", ",a",  130, false},
+	{"one of 128 is read",                    negotiate_codings,   "gzip", ",a",  128, true},
+	/* clang-format on */
+};
+
+START_TEST(length)
+{
+	struct buf value = {0}, out = {0};
+	buf_add_str(&value, str_of(lengths[_i].first));
+	for (unsigned i = 1; i < lengths[_i].members; i++)
+		buf_add_str(&value, str_of(lengths[_i].more));
+	bool read = lengths[_i].form(buf_str(&value), &out);
+	if (lengths[_i].form == negotiate_codings)
+		read = !str_eq(buf_str(&out), STR("identity"));
+	else
+		ck_assert_msg(read || out.n == 0, "%s", lengths[_i].says);
+	ck_assert_msg(read == lengths[_i].is_read, "%s", lengths[_i].says);
+	buf_fini(&value);
+	buf_fini(&out);
+}
+END_TEST
+
 static const struct str types[] = {STR_INIT("text/plain"), STR_INIT("text/html"),
 				   STR_INIT("application/json")};
 static const struct {
@@ -138,5 +175,17 @@ START_TEST(choice)
 }
 END_TEST
 
-UNIT("negotiate", LOOP(choice, choices), LOOP(form, forms), LOOP(the_normal_form_is_its_own, forms),
+START_TEST(too_long_an_accept_is_no_wish)
+{
+	struct buf value = {0};
+	buf_add_lit(&value, "text/html");
+	for (int i = 0; i < 130; i++)
+		buf_add_lit(&value, ",a/b");
+	ck_assert_int_eq(negotiate_choose(buf_str(&value), types, 3), 0);
+	buf_fini(&value);
+}
+END_TEST
+
+UNIT("negotiate", LOOP(choice, choices), LOOP(length, lengths), TEST(too_long_an_accept_is_no_wish),
+     LOOP(form, forms), LOOP(the_normal_form_is_its_own, forms),
      TEST(no_more_values_of_accept_encoding_than_promised))

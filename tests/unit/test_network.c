@@ -65,4 +65,39 @@ START_TEST(one_of_several_is_enough)
 }
 END_TEST
 
-UNIT("network", LOOP(holds, facts), TEST(one_of_several_is_enough))
+static const struct {
+	const char *address, *client;
+} clients[] = {
+	{"192.0.2.1", "192.0.2.1"},
+	{"192.0.2.1:80", "192.0.2.1"},
+	{"::ffff:192.0.2.1", "192.0.2.1"},
+	{"2001:db8:1:2:3::4", "2001:db8:1:2::/64"},
+	{"[2001:db8::1]:443", "2001:db8::/64"},
+	{"unix", "unix"},
+	{"unknown", "unknown"},
+	{"", "unknown"},
+	{"::1", "unknown"},
+	{"255.255.255.255", "255.255.255.255"},
+	{"0.0.0.0", "0.0.0.0"},
+	{"1.2.3", "unknown"},
+	{"1.2.3.256", "unknown"},
+	{"1.2.3.04", "unknown"},
+	{"1.2.3.4.5", "unknown"},
+	{"1.2.3.", "unknown"},
+	{"1..3.4", "unknown"},
+	{"1.2.3.0004", "unknown"},
+	{"1.2.3.4 ", "unknown"},
+	{"4294967297.2.3.4", "unknown"},
+};
+
+START_TEST(who_counts_as_one_client)
+{
+	unsigned char client[16];
+	char text[NETWORK_CLIENT_TEXT];
+	network_client(str_of(clients[_i].address), client);
+	ck_assert_str_eq(network_print_client(client, text), clients[_i].client);
+}
+END_TEST
+
+UNIT("network", LOOP(holds, facts), LOOP(who_counts_as_one_client, clients),
+     TEST(one_of_several_is_enough))

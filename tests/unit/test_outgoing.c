@@ -1,7 +1,7 @@
 /* test_outgoing.c - what goes to the origin, and that the key is made of nothing else.
  * rooms: serve http base
  */
-#include "proxy/serve/outgoing.h"
+#include "proxy/serve/outgoing/outgoing.h"
 
 #include "proxy/http/syntax.h"
 #include "tests/kit/heads.h"
@@ -15,7 +15,9 @@ static const struct str headers[] = {STR_INIT("x-country"), STR_INIT("accept"),
 				     STR_INIT("x-original-url"), STR_INIT("my_field")};
 static const struct str cookies[] = {STR_INIT("ab"), STR_INIT("lang")};
 static const struct str session[] = {STR_INIT("session")};
-static const struct str any[] = {STR_INIT("*")};
+static const struct str any[] = {STR_INIT("")}, logged_in[] = {STR_INIT("wp_in_")};
+static const struct str features[] = {STR_INIT("x-feature-"), STR_INIT("x-f")};
+static const struct str shops[] = {STR_INIT("shop_")};
 static const struct str own_names[] = {STR_INIT("via"), STR_INIT("x-forwarded-host"),
 				       STR_INIT("host")};
 
@@ -23,7 +25,13 @@ static const struct key_rules as_is = {0};
 static const struct key_rules by_header = {.headers = headers, .header_count = 4};
 static const struct key_rules by_cookie = {.cookies = cookies, .cookie_count = 2};
 static const struct key_rules no_session = {.pass_cookies = session, .pass_cookie_count = 1};
-static const struct key_rules no_cookie = {.pass_cookies = any, .pass_cookie_count = 1};
+static const struct key_rules no_cookie = {.pass_stars = any, .pass_star_count = 1};
+static const struct key_rules no_user = {.pass_stars = logged_in, .pass_star_count = 1};
+static const struct key_rules by_star = {.header_stars = features,
+					 .header_star_count = 1,
+					 .cookie_stars = shops,
+					 .cookie_star_count = 1};
+static const struct key_rules by_stars = {.header_stars = features, .header_star_count = 2};
 static const struct key_rules by_own = {.headers = own_names, .header_count = 3};
 static const struct key_rules ignoring = {.query = QUERY_IGNORE, .normalise = true};
 
@@ -94,6 +102,42 @@ trip_end(struct trip *t)
 	buf_fini(&t->key);
 	buf_fini(&t->fields);
 }
+
+/* -- fields of the client's own ---------------------------------------------------------------- */
+
+static const struct {
+	const char *says;
+	unsigned how;
+	const char *fields, *names;
+	bool want;
+} owns[] = {
+	{"nothing but what is written here", SHARED, "", "", false},
+	{"a field that no key holds", SHARED, "\nX-Break: 1", "", true},
+	{"what every browser sends", SHARED, "\nUser-Agent: b", "", true},
+	{"a cookie", SHARED, "\nCookie: a=b", "", true},
+	{"a field in the route's key", SHARED, "\nX-Country: de", "", false},
+	{"one that selects the variant", SHARED, "\nAccept-Language: de", "accept-language", false},
+	{"another one than that", SHARED, "\nAccept-Language: de", "x-else", true},
+	{"what does not go out", SHARED, "\nConnection: x\nX: 1\nX-Forwarded-For: 1.1.1.1", "",
+	 false},
+	{"nor conditions and wishes", SHARED,
+	 "\nIf-None-Match: \"a\"\nRange: bytes=0-1\nCache-Control: no-cache", "", false},
+	{"a wish that goes out", OBEY, "\nCache-Control: no-cache", "", true},
+	{"a trusted forwarder's word on who asks", TRUSTED, "\nX-Real-IP: 192.0.2.7", "", false},
+	{"what else comes through it", TRUSTED, "\nX-Break: 1", "", true},
+};
+
+START_TEST(whose_field)
+{
+	struct trip t;
+	char request[256];
+	snprintf(request, sizeof request, "GET / HTTP/1.1\nHost: h%s", owns[_i].fields);
+	ck_assert(trip_begin(&t, request, &by_header, owns[_i].how));
+	ck_assert_msg(outgoing_shows_own(&t.out, str_of(owns[_i].names)) == owns[_i].want, "%s",
+		      owns[_i].says);
+	trip_end(&t);
+}
+END_TEST
 
 /* -- the head --------------------------------------------------------------------------------- */
 
@@ -204,6 +248,17 @@ static const struct {
 	{"others need not",                       &no_session, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=session", "http://h/"},
 	{"any cookie passes",                     &no_cookie, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=b", PASS "http://h/"},
 	{"no cookie does not",                    &no_cookie, SHARED, "GET / HTTP/1.1\nHost: h", "http://h/"},
+	{"a cookie whose name begins so",         &no_user, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=b; wp_in_7f=1", PASS "http://h/"},
+	{"in another case, encoded, in quotes",   &no_user, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=\"b, WP%5fin_7f=1", PASS "http://h/"},
+	{"in a second line",                      &no_user, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: a=b\nCookie: wp_in_x=1", PASS "http://h/"},
+	{"only the beginning of it does not",     &no_user, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: wp_in=1; xwp_in_a=1; a=wp_in_b", "http://h/"},
+	{"fields and cookies that begin so, by name", &by_star, SHARED, "GET / HTTP/1.1\nHost: h\nX-Feature-B: 1\nx-feature-a: 2\nX-FEATURE-b: 3\nCookie: shop_b=1; x=y; shop_a=22", "http://h/\nx-feature-*=x-feature-a:1:2x-feature-b:4:1, 3\nshop_*=shop_a=22;shop_b=1"},
+	{"none of them",                          &by_star, SHARED, "GET / HTTP/1.1\nHost: h\nX-Feature: 1\nCookie: shop=1", "http://h/\nx-feature-*=\nshop_*="},
+	{"what Connection lists is none of them", &by_star, SHARED, "GET / HTTP/1.1\nHost: h\nConnection: x-feature-a\nX-Feature-a: 1", "http://h/\nx-feature-*=\nshop_*="},
+	{"nor is what is written here",           &by_stars, SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-For: 1", "http://h/\nx-feature-*=\nx-f*="},
+	{"what is dropped, but begins so",        &by_stars, SHARED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Server: a", "http://h/\nx-feature-*=\nx-f*=x-forwarded-server:1:a"},
+	{"of two that one could be, neither",     &by_star, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: shop_a=1; SHOP_A=2", PASS "http://h/\nx-feature-*=\nshop_*=shop_a=1"},
+	{"one twice passes",                      &by_star, SHARED, "GET / HTTP/1.1\nHost: h\nCookie: shop_a=1; shop_a=2", PASS "http://h/\nx-feature-*=\nshop_*="},
 	{"a trusted forwarder's scheme",          &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Proto: https", "https://h/"},
 	{"and its overrides, but not who asks",   &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nX-Forwarded-Host: f\nX-Real-IP: 1\nX-Original-URL: /b\nX-Forwarded-Port: 8", "http://h/\nx-forwarded-host=f\nX-Original-URL=/b\nX-Forwarded-Port=8"},
 	{"also those of others, handed on",       &as_is, TRUSTED, "GET / HTTP/1.1\nHost: h\nForwarded: for=1.2.3.4;host=evil;proto=http, for=5.6.7.8; Proto=HTTP ;host=\"h\"", "http://h/\nforwarded;host=evil"},
@@ -227,6 +282,9 @@ START_TEST(key_row)
 }
 END_TEST
 
+#define HOPS_9	"1 a, 1 a, 1 a, 1 a, 1 a, 1 a, 1 a, 1 a, 1 a, "
+#define HOPS_63 HOPS_9 HOPS_9 HOPS_9 HOPS_9 HOPS_9 HOPS_9 HOPS_9
+
 static const struct {
 	const char *via;
 	bool loop;
@@ -237,11 +295,14 @@ static const struct {
 	{"Via: 1.1 twice-2", false},
 	{"Via: 1.1 other (twice), twice", false},
 	{"X-Via: 1.1 twice", false},
+	{"Via: " HOPS_63 "1 a", false},
+	{"Via: " HOPS_63 "1 a, 1 a", true},
+	{"Via: " HOPS_63 "1 a\nVia: 1 a", true},
 };
 
 START_TEST(own_via_is_a_loop)
 {
-	char text[256];
+	char text[1024];
 	struct head_text h;
 	static const struct h1_limits limits = {4096, 4096, 32};
 	struct request rq = {.fields = {.v = h.v, .cap = 32}};
@@ -255,16 +316,51 @@ START_TEST(own_via_is_a_loop)
 }
 END_TEST
 
+static const struct key_rules sorting = {.query = QUERY_SORT, .normalise = true};
+
+static const struct {
+	const char *says, *request;
+	bool as_it_came;
+} forms[] = {
+	/* clang-format off */
+	{"nothing to change",           "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nAccept: a/b,c/d;q=0.5", false},
+	{"no signature",                "GET /a HTTP/1.1\nHost: h\nAccept: a/b, c/d", false},
+	{"Accept",                      "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nAccept: a/b, c/d", true},
+	{"lines that would be one",     "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nX: a\nX: b", true},
+	{"the host's case",             "GET /a HTTP/1.1\nHost: H\nAuthorization: x", true},
+	{"the default port",            "GET /a HTTP/1.1\nHost: h:80\nAuthorization: x", true},
+	{"the order of the query",      "GET /a?b=1&a=1&Signature=x HTTP/1.1\nHost: h", true},
+	{"in order",                    "GET /a?Signature=x&a=1&b=1 HTTP/1.1\nHost: h", false},
+	{"how it is written",           "GET /%61?Signature=x HTTP/1.1\nHost: h", true},
+	{"a condition",                 "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nIf-None-Match: \"1\"", true},
+	{"a range",                     "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nRange: bytes=0-1", true},
+	{"what is said to caches",      "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nPragma: no-cache\nCache-Control: a,b", false},
+	{"what nobody is sent",         "GET /a HTTP/1.1\nHost: h\nAuthorization: x\nX-Original-URL: /b", false},
+	/* clang-format on */
+};
+
+START_TEST(a_signed_request_keeps_its_form)
+{
+	struct trip t;
+	ck_assert(trip_begin(&t, forms[_i].request, &sorting, SHARED));
+	ck_assert_msg(outgoing_goes_as_it_came(&t.out, buf_str(&t.key)) == forms[_i].as_it_came,
+		      "%s", forms[_i].says);
+	trip_end(&t);
+}
+END_TEST
+
+static struct buf none; /* where nothing is rewritten */
+
 START_TEST(host_and_target_are_the_keys)
 {
 	struct trip t;
 	ck_assert(trip_begin(&t, "GET /%7Ea/../b?c HTTP/1.1\nHost: H.:080", &ignoring, SHARED));
 	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
-	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key)), STR("/b")));
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key), &none), STR("/b")));
 	trip_end(&t);
 	ck_assert(trip_begin(&t, "GET /%7Ea/../b?c HTTP/1.1\nHost: H.:080", &ignoring, PASSED));
 	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
-	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key)), STR("/%7Ea/../b?c")));
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key), &none), STR("/%7Ea/../b?c")));
 	trip_end(&t);
 	ck_assert(trip_begin(&t, "OPTIONS * HTTP/1.1\nHost: h", &as_is, PASSED));
 	ck_assert(str_eq(outgoing_authority(buf_str(&t.key)), STR("h")));
@@ -303,6 +399,24 @@ static const struct {
 	/* clang-format on */
 };
 
+/* The query is that of the key, or of the request that passes, unless the route makes one. */
+START_TEST(a_rewritten_target_keeps_the_query)
+{
+	struct trip t;
+	struct buf out = {0};
+	ck_assert(trip_begin(&t, "GET /a?b&a HTTP/1.1\nHost: h", &sorting, SHARED));
+	t.out.path = STR("/x");
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key), &out), STR("/x?a&b")));
+	t.out.shared = false;
+	out.n = 3;
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key), &out), STR("/x?b&a")));
+	t.out.path = STR("/x?c");
+	ck_assert(str_eq(outgoing_target(&t.out, buf_str(&t.key), &out), STR("/x?c")));
+	buf_fini(&out);
+	trip_end(&t);
+}
+END_TEST
+
 START_TEST(variant_row)
 {
 	char request[512];
@@ -330,6 +444,29 @@ START_TEST(which_variants_need_the_client)
 	ck_assert(outgoing_names_client(&(struct outgoing){0}, STR("accept,forwarded")));
 	ck_assert(outgoing_names_client(&(struct outgoing){0}, STR("x-forwarded-for")));
 	ck_assert(!outgoing_names_client(&(struct outgoing){0}, STR("accept,x-forwarded-host")));
+}
+END_TEST
+
+/* However long a name is, its lines are one whatever the case, and another name's are not. */
+START_TEST(lines_of_one_name_are_joined)
+{
+	static const char upper[] = "X-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+			  lower[] = "x-abcdefghijklmnopqrstuvwxyz";
+	for (int n = 1; n < (int)sizeof upper; n++)
+		for (int at = 0; at < n; at++) {
+			struct trip t;
+			char request[256], last[sizeof lower], want[64];
+			memcpy(last, lower, sizeof last);
+			last[at] = '9';
+			snprintf(request, sizeof request,
+				 "GET / HTTP/1.1\nHost: h\n%.*s: 1\n%.*s: 2\n%.*s: 3", n, upper, n,
+				 lower, n, last);
+			ck_assert(trip_begin(&t, request, &as_is, SHARED));
+			snprintf(want, sizeof want, "%.*s: 1, 2\r\n%.*s: 3\r\n", n, upper, n, last);
+			buf_add(&t.fields, "", 1);
+			ck_assert_msg(strstr(t.fields.p, want), "%s", t.fields.p);
+			trip_end(&t);
+		}
 }
 END_TEST
 
@@ -371,7 +508,7 @@ static const char *const paths[] = {"/a", "/a?b", "/%61", "/x/../a", "/a?", "//a
 /* Of the list in outgoing.h: who asks, by a trusted forwarder's word. */
 #define LISTED "X-Real-IP"
 
-/* What every key holds. */
+/* Every key holds these. */
 #define IN_KEY "x-forwarded-host,x-forwarded-proto,x-original-url,x_original_url,host"
 
 struct dice {
@@ -448,8 +585,8 @@ random_names(struct dice *d, char *out)
 			strcat(strcat(out, *out ? "," : ""), p);
 }
 
-static const struct key_rules *const rule_sets[] = {&as_is, &by_header, &by_cookie, &ignoring,
-						    &by_own};
+static const struct key_rules *const rule_sets[] = {&as_is,    &by_header, &by_cookie,
+						    &ignoring, &by_own,	   &by_stars};
 
 enum { WAYS = COUNT(ways) + 3 };
 
@@ -481,7 +618,7 @@ compare(const struct trip *a, const struct trip *b, const char *names, struct me
 	bool same = str_eq(buf_str(&va), buf_str(&vb));
 	met->same_variant += same;
 	met->other_variant += !same;
-	ck_assert(str_eq(outgoing_target(&a->out, ka), outgoing_target(&b->out, kb)));
+	ck_assert(str_eq(outgoing_target(&a->out, ka, &none), outgoing_target(&b->out, kb, &none)));
 	ck_assert(same_lines(a, b, STR(IN_KEY)));
 	for (unsigned i = 0; i < rules->header_count; i++)
 		ck_assert(same_lines(a, b, rules->headers[i]));
@@ -536,7 +673,9 @@ START_TEST(keyed_is_sent)
 }
 END_TEST
 
-UNIT("outgoing", LOOP(head_row, heads), TEST(the_cache_asks_its_own_questions),
-     TEST(an_IPv6_client_is_quoted), LOOP(key_row, keys), LOOP(own_via_is_a_loop, vias),
-     TEST(host_and_target_are_the_keys), LOOP(variant_row, variants),
-     TEST(which_variants_need_the_client), TIMES(keyed_is_sent, 3))
+UNIT("outgoing", LOOP(whose_field, owns), LOOP(head_row, heads),
+     TEST(the_cache_asks_its_own_questions), TEST(an_IPv6_client_is_quoted), LOOP(key_row, keys),
+     LOOP(own_via_is_a_loop, vias), LOOP(a_signed_request_keeps_its_form, forms),
+     TEST(host_and_target_are_the_keys), TEST(a_rewritten_target_keeps_the_query),
+     LOOP(variant_row, variants), TEST(which_variants_need_the_client),
+     TEST(lines_of_one_name_are_joined), TIMES(keyed_is_sent, 3))

@@ -712,105 +712,6 @@ small_tape(const struct twice_seed *seed)
 	return t;
 }
 
-/* Two processes that begin with the same snapshot, each key in the generation it was recorded in. */
-static const struct {
-	const char *says;
-	unsigned old_turns, new_turns; /* rotations of the predecessor; of the successor */
-} merges[] = {
-	{"nobody turned", 0, 0},
-	{"the old one turned", 1, 0},
-	{"the new one turned", 0, 1},
-	{"both turned", 1, 1},
-	{"the old one is two ahead", 2, 0},
-	{"the new one is two ahead", 0, 2},
-	{"the old one is far ahead", 9, 1},
-	{"the new one is far ahead", 1, 9},
-};
-
-enum { MERGE_KEYS = 100 };
-
-/* Before each of so many turns and behind the last, keys of its own. */
-static void
-live(struct twice_pair *p, unsigned turns, uint64_t own, uint64_t number[])
-{
-	for (unsigned t = 0;; t++) {
-		for (uint64_t k = 0; k < MERGE_KEYS; k++) {
-			uint64_t i = own + t * MERGE_KEYS + k;
-			twice_pair_record(p, key(i));
-			number[i] = twice_pair_number(p) + 1;
-		}
-		if (t == turns)
-			return;
-		twice_pair_rotate(p, 100);
-	}
-}
-
-START_TEST(a_second_snapshot_is_merged_generation_by_generation)
-{
-	enum { OF_BOTH = 0, OF_OLD = 1000, OF_NEW = 3000, ALL = 5000 };
-	const struct twice_pair_options o = {.capacity = 20000, .false_positives = 1e-6};
-	struct twice_seed seed = seed_of("0123456789abcdef");
-	struct twice_pair *old = NULL, *new = NULL;
-	static uint64_t number[ALL]; /* of the generation, and 1; 0: never */
-
-	memset(number, 0, sizeof(number));
-	ck_assert_int_eq(twice_pair_create(&old, &o, 100), 0);
-	live(old, 3, OF_BOTH, number);
-	struct tape first = saved(old, &seed, 100);
-	ck_assert_ptr_null(loaded(&new, &first, &o, &seed, 100));
-	live(old, merges[_i].old_turns, OF_OLD, number);
-	live(new, merges[_i].new_turns, OF_NEW, number);
-	struct tape second = saved(old, &seed, 100);
-	ck_assert_ptr_null(twice_pair_merge(new, &seed, 100, tape_read, &second));
-	uint64_t now = 1 + twice_pair_number(new);
-	unsigned most = merges[_i].old_turns > merges[_i].new_turns ? merges[_i].old_turns
-								    : merges[_i].new_turns;
-	ck_assert_uint_eq(now, 1 + 3 + most);
-	for (uint64_t i = 0; i < ALL; i++) {
-		enum twice_sight want = number[i] == now		    ? TWICE_SIGHT_CURRENT
-					: number[i] && number[i] == now - 1 ? TWICE_SIGHT_PREVIOUS
-									    : TWICE_SIGHT_FIRST;
-		ck_assert_msg(twice_pair_test(new, key(i)) == want, "%s: key %llu is %d, not %d",
-			      merges[_i].says, (unsigned long long)i, twice_pair_test(new, key(i)),
-			      want);
-	}
-	ck_assert_uint_ge(stats_of(new).keys, MERGE_KEYS);
-	/* And it lives on: what is recorded now survives one turn, and not two. */
-	twice_pair_record(new, key(90000));
-	twice_pair_rotate(new, 101);
-	ck_assert_int_eq(twice_pair_test(new, key(90000)), TWICE_SIGHT_PREVIOUS);
-	twice_pair_rotate(new, 102);
-	ck_assert_int_eq(twice_pair_test(new, key(90000)), TWICE_SIGHT_FIRST);
-	free(first.bytes);
-	free(second.bytes);
-	twice_pair_destroy(&old);
-	twice_pair_destroy(&new);
-}
-END_TEST
-
-START_TEST(nothing_of_a_damaged_snapshot_is_merged)
-{
-	struct twice_seed seed = seed_of("0123456789abcdef");
-	struct twice_pair *p = NULL;
-	struct tape t = small_tape(&seed);
-
-	ck_assert_int_eq(twice_pair_create(&p, &small, 0), 0);
-	twice_pair_record(p, key(100000));
-	for (size_t at = 0; at < t.n; at += 97) {
-		t.bytes[at] ^= 1;
-		t.at = 0;
-		ck_assert_ptr_nonnull(twice_pair_merge(p, &seed, 0, tape_read, &t));
-		t.bytes[at] ^= 1;
-	}
-	ck_assert_uint_eq(stats_of(p).keys, 1);
-	ck_assert_uint_eq(twice_pair_number(p), 0);
-	for (uint64_t k = 0; k < 30; k++)
-		ck_assert_int_eq(twice_pair_test(p, key(k)), TWICE_SIGHT_FIRST);
-	free(t.bytes);
-	twice_pair_destroy(&p);
-}
-END_TEST
-
 START_TEST(a_byte_flipped_anywhere_is_refused)
 {
 	struct twice_seed seed = seed_of("0123456789abcdef");
@@ -926,6 +827,43 @@ START_TEST(a_snapshot_taken_while_others_record_loses_nothing)
 }
 END_TEST
 
+/* Sizes whose number of lines is odd, even, one and large. */
+static const struct {
+	uint64_t capacity;
+	double fpr;
+} packs[] = {{1, 0.5}, {1000, 0.01}, {4097, 1e-6}, {100000, 0.1}, {3000000, 0.01}};
+
+/* A pair's answers alone tell which hashes are the same key to it. */
+START_TEST(a_packed_key_is_the_key)
+{
+	enum { KEYS = 2000 };
+	struct twice_pair *p = pair_of(packs[_i].capacity, packs[_i].fpr);
+	struct twice_pair *q = pair_of(packs[_i].capacity, packs[_i].fpr);
+	for (uint64_t i = 0; i < KEYS; i++) {
+		struct twice_key_hash h = key(i), edge[2] = {{UINT64_MAX, UINT64_MAX}, {0, 0}};
+		h = i < 2 ? edge[i] : h;
+		uint64_t packed = twice_pair_pack_key(p, h);
+		struct twice_key_hash same = twice_pair_unpack_key(p, packed);
+		ck_assert_uint_eq(twice_pair_pack_key(p, same), packed);
+		twice_pair_record(p, h);
+		ck_assert_int_ne(twice_pair_test(p, same), TWICE_SIGHT_FIRST);
+		twice_pair_record(q, same);
+		ck_assert_int_ne(twice_pair_test(q, h), TWICE_SIGHT_FIRST);
+		if (i % 100 == 0 && packs[_i].capacity > KEYS)
+			ck_assert_int_eq(twice_pair_test(q, key(KEYS + i)),
+					 twice_pair_test(p, key(KEYS + i)));
+	}
+	/* Bits that nobody packed are some key, too. */
+	for (uint64_t i = 0; i < KEYS; i++) {
+		struct twice_key_hash h = twice_pair_unpack_key(p, scatter(i));
+		twice_pair_record(p, h);
+		ck_assert_int_ne(twice_pair_test(p, h), TWICE_SIGHT_FIRST);
+	}
+	twice_pair_destroy(&p);
+	twice_pair_destroy(&q);
+}
+END_TEST
+
 UNIT("pair", LOOP(options_are_checked, options),
      TEST(first_then_current_then_previous_then_forgotten), TEST(a_live_key_survives_rotation),
      TEST(nothing_comes_back_when_tags_repeat), TEST(a_generation_closes_on_the_key_that_fills_it),
@@ -936,9 +874,7 @@ UNIT("pair", LOOP(options_are_checked, options),
      TEST(no_key_is_lost_while_threads_rotate),
      LOOP(false_positives_are_as_forecast_and_configured, rates), TEST(memory_keeps_its_promise),
      TEST(estimates_are_near_the_truth), TEST(keys_aimed_with_another_seed_miss),
-     TEST(a_snapshot_remembers_everything),
-     LOOP(a_second_snapshot_is_merged_generation_by_generation, merges),
-     TEST(nothing_of_a_damaged_snapshot_is_merged), TEST(a_byte_flipped_anywhere_is_refused),
+     TEST(a_snapshot_remembers_everything), TEST(a_byte_flipped_anywhere_is_refused),
      TEST(a_snapshot_cut_short_is_refused), TEST(a_foreign_snapshot_is_refused_with_a_reason),
-     TEST(a_write_that_fails_fails_the_save),
+     TEST(a_write_that_fails_fails_the_save), LOOP(a_packed_key_is_the_key, packs),
      TEST(a_snapshot_taken_while_others_record_loses_nothing))

@@ -114,6 +114,9 @@ START_TEST(nothing_is_combined_without_a_strong_validator)
 	struct object none = part(HEAD("0-59/100", ""));
 	ck_assert(!part_next_gap(&weak, 0, &gap, &validator));
 	ck_assert(!part_next_gap(&none, 0, &gap, &validator));
+	struct object no_time = part(HEAD("0-59/100", "ETag: \"a\"\r\n"));
+	no_time.terms.last_modified = 1;
+	ck_assert(!part_next_gap(&no_time, 0, &gap, &validator));
 }
 END_TEST
 

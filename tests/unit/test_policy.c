@@ -114,6 +114,10 @@ static const struct {
 	{"and a fresh Cache-Control",                 "", "200 OK\nCache-Control: max-age=60\nCDN-Cache-Control: no-store", STORABLE_NO_STORE},
 	{"and Expires",                               "", "200 OK\nCDN-Cache-Control: max-age=0\n" DATE TOMORROW, STORABLE_NO_USE},
 	{"invalid: no-store holds",                   "", "200 OK\nCache-Control: no-store\nCDN-Cache-Control: max-age=60, &&", STORABLE_NO_STORE},
+	{"events, and a lifetime",                    "", "200 OK\nContent-Type: text/event-stream\nCache-Control: max-age=60", STORABLE_YES},
+	{"events, and a guess",                       "", "200 OK\nContent-Type: Text/Event-Stream ;charset=utf-8\n" DATE LAST_DAY, STORABLE_NO_FRESHNESS},
+	{"events, public",                            "", "200 OK\nContent-Type: text/event-stream\nETag: \"a\"\nCache-Control: public", STORABLE_NO_FRESHNESS},
+	{"a type that begins as that of events",      "", "200 OK\nContent-Type: text/event-streams\n" DATE LAST_DAY, STORABLE_YES},
 	{"Pragma of a response against a guess",      "", "200 OK\nPragma: no-cache\nContent-Type: a\n" LAST_DAY, STORABLE_YES},
 	/* clang-format on */
 };
@@ -292,7 +296,8 @@ END_TEST
 
 /* -- reuse: an object of age 5 on arrival, lifetime 60 ----------------------------- */
 
-#define MUST TERMS_MUST_REVALIDATE
+#define MUST	     TERMS_MUST_REVALIDATE
+#define CONTRADICTED TERMS_CONTRADICTED
 static const struct {
 	const char *says;
 	int64_t after; /* seconds since arrival */
@@ -332,6 +337,9 @@ static const struct {
 	{"max-stale of any age",                      99999, 0, 0, 0, "max-stale", REUSE_STALE, NULL, false},
 	{"max-stale does not beat must-revalidate",   60, MUST, 0, 0, "max-stale", REUSE_VALIDATE, "stale", false},
 	{"max-stale does not beat no-cache",          10, TERMS_NO_CACHE, 0, 0, "max-stale", REUSE_VALIDATE, "stale", false},
+	{"contradicted: validated, though it was fresh", 10, CONTRADICTED, 30, 30, "", REUSE_VALIDATE, "stale", false},
+	{"contradicted: it stands in for nothing",    60, CONTRADICTED, 30, 30, "", REUSE_VALIDATE, "stale", false},
+	{"whatever the client allows",                60, CONTRADICTED, 0, 0, "max-stale, stale-if-error=30", REUSE_VALIDATE, "stale", false},
 	{"no-store in the request",                   10, 0, 0, 0, "no-store", REUSE_NEVER, "request", false},
 	{"a clock that went back",                    -50, 0, 0, 0, "", REUSE_FRESH, NULL, true},
 	{"by an hour",                                -3600, 0, 0, 0, "", REUSE_FRESH, NULL, true},
@@ -364,6 +372,18 @@ START_TEST(reuse)
 	int64_t known = 5 + (reuses[_i].after > 0 ? reuses[_i].after : 0);
 	ck_assert_int_eq(v.age, reuses[_i].after < -3600 ? 60 : known);
 	ck_assert_int_eq(v.ttl, 60 - v.age);
+}
+END_TEST
+
+START_TEST(which_statuses_speak_of_the_page)
+{
+	static const int page[] = {200, 204, 301, 302, 307, 401, 403, 404, 410, 451};
+	static const int else_[] = {206, 304, 407, 408, 412, 416, 421,
+				    425, 429, 431, 500, 503, 511};
+	for (size_t i = 0; i < sizeof page / sizeof *page; i++)
+		ck_assert_msg(policy_is_word_on_page(page[i]), "%d", page[i]);
+	for (size_t i = 0; i < sizeof else_ / sizeof *else_; i++)
+		ck_assert_msg(!policy_is_word_on_page(else_[i]), "%d", else_[i]);
 }
 END_TEST
 
@@ -548,11 +568,44 @@ START_TEST(a_wish_for_news_is_a_validation_that_may_fail)
 }
 END_TEST
 
+static const struct {
+	const char *says, *lines;
+	enum client_directives how;
+	uint32_t flags;
+	int64_t after;
+	bool want;
+} guesses[] = {
+	/* clang-format off */
+	{"a guess is not for who wants news",      "Cache-Control: no-cache", CLIENT_IGNORE, TERMS_HEURISTIC, 1, true},
+	{"nor for max-age=0",                      "Cache-Control: max-age=0", CLIENT_IGNORE, TERMS_HEURISTIC, 1, true},
+	{"nor for the old form",                   "Pragma: no-cache", CLIENT_VALIDATE, TERMS_HEURISTIC, 1, true},
+	{"within the second it was asked about",   "Cache-Control: no-cache", CLIENT_IGNORE, TERMS_HEURISTIC, 0, false},
+	{"what came while the clock was wrong",    "Cache-Control: no-cache", CLIENT_IGNORE, TERMS_HEURISTIC, -9, true},
+	{"what the origin said is another matter", "Cache-Control: no-cache", CLIENT_IGNORE, 0, 1, false},
+	{"also that it never changes",             "Cache-Control: no-cache", CLIENT_IGNORE, TERMS_HEURISTIC | TERMS_IMMUTABLE, 1, false},
+	{"who wants nothing of it gets it",        "", CLIENT_IGNORE, TERMS_HEURISTIC, 1, false},
+	{"also who sets a limit",                  "Cache-Control: max-age=5", CLIENT_IGNORE, TERMS_HEURISTIC, 1, false},
+	{"obeyed, it is no matter of guesses",     "Cache-Control: no-cache", CLIENT_OBEY, TERMS_HEURISTIC, 1, false},
+	/* clang-format on */
+};
+
+START_TEST(guess)
+{
+	struct terms t = {.response_time = NOW, .lifetime = 60, .flags = guesses[_i].flags};
+	struct request_cc cc;
+	request_cc_parse(fields_of(guesses[_i].lines), &cc);
+	policy_advise(guesses[_i].how, &cc);
+	ck_assert_msg(policy_is_guess_refused(&t, &cc, NOW + guesses[_i].after) == guesses[_i].want,
+		      "%s", guesses[_i].says);
+}
+END_TEST
+
 UNIT("policy", LOOP(may_be_stored, answers), LOOP(what_settings_allow, by_setting),
      TEST(who_waits_long_may_have_it), TEST(guessed_statuses), LOOP(terms, kept),
      TEST(an_error_does_not_stand_in_for_an_error), LOOP(reuse, reuses),
-     TEST(what_is_outdated_stays_so_whatever_the_clock), LOOP(lookup, lookups),
-     TEST(unsafe_methods_invalidate_when_they_succeed), LOOP(not_modified, validations),
-     LOOP(head, heads), LOOP(client_directive, advice), TEST(no_store_is_answered_by_what_is_fresh),
+     TEST(which_statuses_speak_of_the_page), TEST(what_is_outdated_stays_so_whatever_the_clock),
+     LOOP(lookup, lookups), TEST(unsafe_methods_invalidate_when_they_succeed),
+     LOOP(not_modified, validations), LOOP(head, heads), LOOP(client_directive, advice),
+     LOOP(guess, guesses), TEST(no_store_is_answered_by_what_is_fresh),
      TEST(no_store_is_answered_by_what_is_fresh), TEST(no_store_is_answered_by_what_is_fresh),
      TEST(a_wish_for_news_is_a_validation_that_may_fail))

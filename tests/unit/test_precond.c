@@ -107,4 +107,28 @@ START_TEST(if_range)
 }
 END_TEST
 
-UNIT("precond", LOOP(condition, conditions), LOOP(if_range, ranges))
+/* Tags of eight bytes each, comma included, and the one that is stored behind them. */
+START_TEST(no_more_than_1_kib_of_tags_is_read)
+{
+	for (unsigned before = 126; before < 131; before++) {
+		struct buf value = {0};
+		for (unsigned i = 0; i < before; i++)
+			buf_add_lit(&value, "\"12345\",");
+		buf_add_lit(&value, "\"abc\"");
+		struct field v[2] = {{.id = FIELD_OTHER}};
+		struct request rq = {.method = METHOD_GET, .fields = {.v = v, .cap = 2}};
+		fields_add(&rq.fields, STR("If-None-Match"), buf_str(&value));
+		bool read = before * 8 + 5 <= 1024;
+		ck_assert_int_eq(precond_decide(&rq, &strong, NOW),
+				 read ? PRECOND_NOT_MODIFIED : PRECOND_GO);
+		v[0].value.n -= 5; /* the same tag in a line of its own */
+		fields_add(&rq.fields, STR("If-None-Match"), STR("\"abc\""));
+		ck_assert_int_eq(precond_decide(&rq, &strong, NOW),
+				 read ? PRECOND_NOT_MODIFIED : PRECOND_GO);
+		buf_fini(&value);
+	}
+}
+END_TEST
+
+UNIT("precond", TEST(no_more_than_1_kib_of_tags_is_read), LOOP(condition, conditions),
+     LOOP(if_range, ranges))

@@ -39,7 +39,7 @@ enum {
 	EACH_MS = 20  /* that pass with each of them, and no others */
 };
 
-/* What parent and child know together. Of each key: all versions up to gone were purged, all up to
+/* Parent and child know this together. Of each key: all versions up to gone were purged, all up to
  * stale softly, but for what was validated behind that. Written before the purge is acknowledged
  * only in its own words: a purge under way says nothing yet. */
 struct model {
@@ -109,7 +109,7 @@ hash_of(struct cache *c, struct str key)
 /* ---- one purge, and what it covers ----------------------------------------------------------- */
 
 struct order {
-	enum purge_what what;
+	enum forget_kind what;
 	bool soft;
 	unsigned host, dir, page, tag;
 };
@@ -119,15 +119,15 @@ is_covered(const struct order *o, unsigned k)
 {
 	bool path = host_of(k) == o->host && dir_of(k) == o->dir;
 	switch (o->what) {
-	case PURGE_URL:
+	case FORGET_URL:
 		return path && page_of(k) == o->page;
-	case PURGE_HOST:
+	case FORGET_HOST:
 		return host_of(k) == o->host;
-	case PURGE_PREFIX:
+	case FORGET_PREFIX:
 		return path;
-	case PURGE_TAG:
+	case FORGET_TAG:
 		return tag_of(k) == o->tag;
-	case PURGE_ALL:
+	default:
 		break;
 	}
 	return true;
@@ -140,21 +140,21 @@ apply(struct cache *c, const struct order *o)
 	int n = 0;
 	const char *s = o->dir == 4 ? "s" : "";
 	switch (o->what) {
-	case PURGE_URL:
+	case FORGET_URL:
 		n = snprintf(name, sizeof name, "http%s://h%u.example/d%u/e/%u", s, o->host, o->dir,
 			     o->page);
 		break;
-	case PURGE_HOST:
+	case FORGET_HOST:
 		n = snprintf(name, sizeof name, "h%u.example", o->host);
 		break;
-	case PURGE_PREFIX:
+	case FORGET_PREFIX:
 		n = snprintf(name, sizeof name, "http%s://h%u.example/d%u/%s", s, o->host, o->dir,
 			     o->page & 1 ? "" : "e");
 		break;
-	case PURGE_TAG:
+	case FORGET_TAG:
 		n = snprintf(name, sizeof name, "tag-%u", o->tag);
 		break;
-	case PURGE_ALL:
+	default:
 		break;
 	}
 	struct str text = {name, (size_t)n};
@@ -296,11 +296,12 @@ validate(struct cache *c, unsigned k)
 static void
 purge_one(struct cache *c)
 {
-	static const enum purge_what often[] = {PURGE_URL, PURGE_URL, PURGE_PREFIX, PURGE_PREFIX,
-						PURGE_TAG, PURGE_TAG, PURGE_HOST};
+	static const enum forget_kind often[] = {FORGET_URL,	FORGET_URL, FORGET_PREFIX,
+						 FORGET_PREFIX, FORGET_TAG, FORGET_TAG,
+						 FORGET_HOST};
 	struct order o = {often[dice(7)], dice(2), dice(HOSTS), dice(DIRS), dice(8), dice(TAGS)};
 	if (dice(40) == 0)
-		o.what = PURGE_ALL;
+		o.what = FORGET_ALL;
 	uint64_t versions = atomic_load(&model->versions), at = apply(c, &o);
 	if (!cache_purge_wait(c, at)) { /* its five seconds do not pass while it waits */
 		fprintf(stderr, "a purge is not durable\n");

@@ -71,7 +71,7 @@ START_TEST(range)
 }
 END_TEST
 
-/* Whatever is asked for, the parts are apart from each other and inside the body. */
+/* The parts are apart from each other and inside the body, whatever is asked for. */
 START_TEST(no_byte_is_sent_twice)
 {
 	srand(7);

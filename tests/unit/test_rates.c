@@ -2,7 +2,7 @@
  * rooms: serve config http base
  */
 #include "config/routes.h"
-#include "proxy/serve/rates.h"
+#include "proxy/serve/routes/rates.h"
 
 #include "tests/kit/unit.h"
 
@@ -171,26 +171,70 @@ START_TEST(of_two_rules_none_is_charged_where_one_refuses)
 }
 END_TEST
 
-/* However many ask, who has used up its burst is refused, and few others are. */
-START_TEST(a_crowd_makes_nobody_forgotten)
+/* One who owns a network asks from all of it that it likes, while a crowd asks as usual. Only the crowd's part
+ * of the table, and as much as the network may fill, are raised. */
+/* clang-format off */
+static const struct {
+	const char *says;
+	int crowd; /* besides the strangers */
+	int networks[3]; /* how many networks of 29, 32 and 48 bits ask, each from 300,000 networks of 64 bits */
+	int most;	 /* of 10,000 strangers are refused */
+} owners[] = {
+	{"a crowd",                          90000,  {0, 0, 0}, 40},   /* 1 - e^(-100000/2^19), to the fourth: 0.1% */
+	{"a larger one",                     390000, {0, 0, 0}, 1200}, /* 8% */
+	{"the owner of a /48",               90000,  {0, 0, 1}, 60},
+	{"the owner of a /32",               90000,  {0, 1, 0}, 100},  /* 0.6% */
+	{"the owner of a /29",               0,      {1, 0, 0}, 60},   /* (1/4)^4 is the most */
+	{"the owners of three /48 networks", 90000,  {0, 0, 3}, 100},
+};
+/* clang-format on */
+
+static const struct rate_rules once = {
+	.of = {{.id = 1, .interval_ns = S, .burst_ns = S, .hits = true}},
+	.count = 1,
+};
+
+static bool
+is_refused(struct rates *r, const char *client)
 {
-	enum { CROWD = 200000, STRANGERS = 10000 };
+	return rates_take(r, &once, true, str_of(client), 100 * S) != 0;
+}
+
+static void
+ask_from_all_of(struct rates *r, unsigned length, unsigned which)
+{
+	enum { EACH = 300000 };
+	char client[40];
+	for (unsigned i = 0; i < (length == 48 ? 1 << 16 : EACH); i++) {
+		unsigned in29 = length == 29 ? i % 8 : 0, in32 = length == 48 ? 0 : i / 8;
+		snprintf(client, sizeof client, "2a%02x:%x:%x:%x::1", which, 8 + in29,
+			 in32 & 0xffff, i & 0xffff);
+		is_refused(r, client);
+	}
+}
+
+START_TEST(a_crowd_makes_nobody_forgotten_and_few_share)
+{
+	enum { STRANGERS = 10000 };
+	static const unsigned lengths[] = {29, 32, 48};
 	char client[40];
 	struct rates *r = rates_create();
-	for (int i = 0; i < 3; i++)
-		ask(r, "192.0.2.1", 100 * S);
-	for (int round = 0; round < 3; round++)
-		for (int i = 0; i < CROWD; i++) {
-			snprintf(client, sizeof client, "2001:db8:%x:%x::1", i >> 16, i & 0xffff);
-			ask(r, client, 100 * S);
-		}
-	ck_assert_int_eq(ask(r, "192.0.2.1", 100 * S), S);
+	is_refused(r, "192.0.2.1");
+	for (int i = 0; i < owners[_i].crowd; i++) {
+		snprintf(client, sizeof client, "100.%d.%d.%d", i >> 16, i >> 8 & 0xff, i & 0xff);
+		is_refused(r, client);
+	}
+	for (unsigned l = 0, which = 0; l < 3; l++)
+		for (int n = 0; n < owners[_i].networks[l]; n++, which++)
+			ask_from_all_of(r, lengths[l], which);
+	ck_assert(is_refused(r, "192.0.2.1"));
 	int refused = 0;
 	for (int i = 0; i < STRANGERS; i++) {
-		snprintf(client, sizeof client, "198.18.%d.%d", i >> 8, i & 0xff);
-		refused += ask(r, client, 100 * S) != 0;
+		snprintf(client, sizeof client, i & 1 ? "198.18.%d.%d" : "2001:db8:%x%02x::1",
+			 i >> 8, i & 0xff);
+		refused += is_refused(r, client);
 	}
-	ck_assert_int_lt(refused, STRANGERS / 10); /* 1 - e^(-200000/2^18), to the fourth: 8% */
+	ck_assert_msg(refused <= owners[_i].most, "%s: %d are refused", owners[_i].says, refused);
 	rates_destroy(&r);
 }
 END_TEST
@@ -232,4 +276,5 @@ END_TEST
 UNIT("rates", LOOP(decides, requests), TEST(rules_are_those_that_limit),
      TEST(a_rule_is_the_same_while_its_place_and_its_numbers_are), LOOP(who_is_who, clients),
      TEST(who_was_refused_is_not_charged), TEST(of_two_rules_none_is_charged_where_one_refuses),
-     TEST(a_crowd_makes_nobody_forgotten), TEST(a_client_of_several_workers_has_one_rate))
+     LOOP(a_crowd_makes_nobody_forgotten_and_few_share, owners),
+     TEST(a_client_of_several_workers_has_one_rate))

@@ -1,7 +1,7 @@
 /* test_recent.c - what happened within the last minute, in a table of fixed size.
  * rooms: cache http base filter
  */
-#include "proxy/cache/recent.h"
+#include "proxy/cache/admission/recent.h"
 #include "tests/kit/unit.h"
 
 static struct recent table;

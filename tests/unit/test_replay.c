@@ -1,8 +1,8 @@
 /* rooms: cli http base
  * The demo's "no wrong bodies" is worth what its client notices: every way of answering wrongly is
  * tried on it. And the sample origin must be an origin that caches can work with. */
-#include "proxy/cli/replay.h"
-#include "proxy/cli/sample_origin.h"
+#include "proxy/cli/demo/replay.h"
+#include "proxy/cli/demo/sample_origin.h"
 
 #include "tests/kit/unit.h"
 
@@ -25,7 +25,8 @@ play(const struct mix *m, unsigned port, unsigned connections, unsigned threads,
 				   .timeout_s = timeout_s};
 	struct replay_counts n;
 	struct replay *r;
-	replay_start(&r, &o);
+	char err[256];
+	ck_assert_msg(replay_start(&r, &o, err, sizeof(err)) == 0, "%s", err);
 	unit_wait_until(replay_is_done(r));
 	replay_counts(r, &n);
 	ck_assert_int_eq(*replay_complaint(r) != 0, n.wrong_bodies + n.failures > 0);

@@ -184,7 +184,7 @@ END_TEST
 /* Each outcome and verdict of the tables is a label of one family. */
 static const char *const labels[] = {
 #define ADMISSION(id, written, word, why) "twice_verdicts_total{verdict=\"" word "\"} ",
-#include "proxy/cache/admissions.h"
+#include "proxy/cache/admission/admissions.h"
 #undef ADMISSION
 };
 
@@ -332,7 +332,7 @@ static const struct { const char *says; double interval, alarm; int fast; } turn
 START_TEST(generations_that_turn_fast_raise_a_gauge)
 {
 	start();
-	r.generation_interval_s = turns[_i].interval;
+	r.sightings.interval_s = turns[_i].interval;
 	r.turn_alarm_s = turns[_i].alarm;
 	r.generation.born_s = 100;
 	r.now_s = 110;

@@ -50,4 +50,19 @@ START_TEST(each_is_another)
 }
 END_TEST
 
-UNIT("request_id", LOOP(said, lines), TEST(each_is_another))
+START_TEST(its_digits_are_those_of_the_hash)
+{
+	struct request_ids ids = {0};
+	for (int i = 0; i < 1000; i++) {
+		char id[REQUEST_ID_BYTES], want[REQUEST_ID_BYTES + 1];
+		request_id_make(&ids, id);
+		struct twice_key_hash h =
+			twice_key_hash_of(&ids.seed, &ids.count, sizeof ids.count);
+		snprintf(want, sizeof want, "%016llx%016llx", (unsigned long long)h.lo,
+			 (unsigned long long)h.hi);
+		ck_assert_mem_eq(id, want, REQUEST_ID_BYTES);
+	}
+}
+END_TEST
+
+UNIT("request_id", LOOP(said, lines), TEST(each_is_another), TEST(its_digits_are_those_of_the_hash))

@@ -120,7 +120,7 @@ START_TEST(sealed_bytes_come_back_or_are_refused)
 }
 END_TEST
 
-/* What is sent out: the bits alone, a classic filter to whoever asks it. */
+/* The bits alone are sent out, a classic filter to whoever asks it. */
 START_TEST(the_bits_alone_are_a_bloom_filter)
 {
 	struct twice_probe shape = twice_bloom_shape(2000, 0.01);

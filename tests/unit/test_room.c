@@ -1,7 +1,7 @@
 /* test_room.c - which worker can do without a connection, and clients on their way to it.
  * rooms: wire http base
  */
-#include "proxy/wire/listener.h"
+#include "proxy/wire/arrival.h"
 #include "proxy/wire/room.h"
 
 #include "proxy/base/mailbox.h"
@@ -128,5 +128,44 @@ START_TEST(too_late_and_too_many)
 }
 END_TEST
 
-UNIT("room", LOOP(the_one_that_is_missed_least, finds),
+START_TEST(what_workers_hold_is_added_up)
+{
+	struct room *r = room_create(3);
+	ck_assert_uint_eq(room_workers(r), 3);
+	ck_assert_uint_eq(room_held(r), 0);
+	room_hold(r, 0, 100);
+	room_hold(r, 2, 5);
+	ck_assert_uint_eq(room_held(r), 105);
+	room_hold(r, 0, 1);
+	ck_assert_uint_eq(room_held(r), 6);
+	room_destroy(&r);
+}
+END_TEST
+
+START_TEST(places_of_an_address_are_added_up)
+{
+	struct room *r = room_create(2);
+	struct mailbox box;
+	ck_assert_int_eq(room_unlooked(r, 1000), -1); /* nobody has joined */
+	ck_assert_int_eq(mailbox_init(&box), 0);
+	room_join(r, 1, (struct wire *)&box, arrive, &box);
+	ck_assert_int_eq(room_unlooked(r, 1000), 1);
+	room_looked(r, 1, 1000);
+	ck_assert_int_eq(room_unlooked(r, 1000), -1);
+	ck_assert_int_eq(room_unlooked(r, 1001), 1);
+	room_add_places(r, 7, 3);
+	room_add_places(r, 7, 2);
+	ck_assert_uint_eq(room_places(r, 7), 5);
+	ck_assert_uint_eq(room_places(r, 8), 0);
+	room_add_places(r, 7, -6); /* another worker is about to add one */
+	ck_assert_uint_eq(room_places(r, 7), 0);
+	room_leave(r, 1);
+	ck_assert_int_eq(room_unlooked(r, 1001), -1);
+	mailbox_fini(&box);
+	room_destroy(&r);
+}
+END_TEST
+
+UNIT("room", TEST(places_of_an_address_are_added_up), TEST(what_workers_hold_is_added_up),
+     LOOP(the_one_that_is_missed_least, finds),
      TEST(a_client_arrives_at_the_worker_it_was_handed_to), TEST(too_late_and_too_many))

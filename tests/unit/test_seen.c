@@ -3,7 +3,7 @@
  */
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_stats.h"
-#include "proxy/cache/seen.h"
+#include "proxy/cache/admission/seen.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -87,20 +87,19 @@ START_TEST(a_generation_is_half_a_turn_of_the_log)
 	begin(0);
 	tick(TURN, 1);
 	ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
-	seen_charge(seen, TURN / 4 - 1);
+	seen_charge(seen, NULL, TURN / 4 - 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
 	ck_assert_uint_eq(generation(), 0);
-	seen_charge(seen, 1000);
-	seen_charge(seen, -1000); /* that write was given up, but the quarter was reached */
+	seen_charge(seen, NULL, 1000);
 	ck_assert_uint_eq(generation(), 1);
 	ask(2);
-	seen_charge(seen, TURN / 4 - 1); /* counted from the beginning of this one */
+	seen_charge(seen, NULL, TURN / 4 - 1); /* counted from the beginning of this one */
 	ck_assert_uint_eq(generation(), 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
-	seen_charge(seen, 1001);
+	seen_charge(seen, NULL, 1001);
 	ck_assert_uint_eq(generation(), 2);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS); /* its last sighting, not its first */
-	seen_charge(seen, TURN / 4);
+	seen_charge(seen, NULL, TURN / 4);
 	ck_assert_uint_eq(generation(), 3);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	ck_assert_int_eq(ask(2), ADMISSION_FIRST_SIGHT);
@@ -120,7 +119,7 @@ charge_bytes(void *ctx)
 	for (int i = 0; i < CHARGES; i++) {
 		ask(1);
 		atomic_fetch_add(&charged, 1);
-		seen_charge(seen, 1);
+		seen_charge(seen, NULL, 1);
 	}
 	atomic_fetch_sub(&chargers, 1);
 	return NULL;
@@ -154,17 +153,17 @@ START_TEST(how_long_generations_last_is_told)
 {
 	begin(0);
 	tick(TURN, 1);
-	seen_charge(seen, TURN / 4);
+	seen_charge(seen, NULL, TURN / 4);
 	tick(TURN, 7);
 	ck_assert_double_eq(seen_interval_s(seen), 0);
 	tick(TURN, 20);
-	seen_charge(seen, TURN / 4);
+	seen_charge(seen, NULL, TURN / 4);
 	tick(TURN, 20);
 	ck_assert_double_eq_tol(seen_interval_s(seen), 40, 1e-9);
 	for (uint64_t key = 0; key < 3; key++) {
 		ask(key);
-		seen_charge(seen, TURN / 8);
-		seen_charge(seen, TURN / 8);
+		seen_charge(seen, NULL, TURN / 8);
+		seen_charge(seen, NULL, TURN / 8);
 	}
 	uint64_t number = generation();
 	tick(TURN, 9);
@@ -180,13 +179,13 @@ START_TEST(while_the_log_grows_a_generation_is_a_day)
 	begin(0);
 	tick(0, 1);
 	ask(1);
-	seen_charge(seen, 10 * TURN);
+	seen_charge(seen, NULL, 10 * TURN);
 	tick(0, DAY - 10);
 	ck_assert_uint_eq(generation(), 0);
 	tick(0, 10);
 	ck_assert_uint_eq(generation(), 1);
 	ask(1);
-	seen_charge(seen, 10 * TURN);
+	seen_charge(seen, NULL, 10 * TURN);
 	tick(TURN, 1); /* now it is full, and more than a quarter of a turn was admitted */
 	ck_assert_uint_eq(generation(), 2);
 	end();
@@ -198,7 +197,7 @@ START_TEST(a_time_that_is_set_overrides)
 	begin(60);
 	tick(TURN, 1);
 	ask(1);
-	seen_charge(seen, 10 * TURN);
+	seen_charge(seen, NULL, 10 * TURN);
 	tick(TURN, 1);
 	ck_assert_uint_eq(generation(), 0);
 	tick(TURN, 60);
@@ -212,14 +211,14 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 	begin(0);
 	tick(TURN, 1);
 	ask(1);
-	seen_charge(seen, TURN / 4 - 10);
+	seen_charge(seen, NULL, TURN / 4 - 10);
 	seen_save(seen, now);
 	close_seen();
 	open_seen(0);
 	tick(TURN, 1);
 	ck_assert_uint_eq(generation(), 0);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
-	seen_charge(seen, 10);
+	seen_charge(seen, NULL, 10);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	end();
 }

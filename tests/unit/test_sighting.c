@@ -2,7 +2,7 @@
  * rooms: cache http base filter
  */
 #include "filter/hash_equal.h"
-#include "proxy/cache/sighting.h"
+#include "proxy/cache/admission/sighting.h"
 #include "tests/kit/unit.h"
 
 #include <string.h>
@@ -66,6 +66,26 @@ static const struct {
 	 {.status = 200, .storable = true, .body_bytes = 10}, "seen-current", true, true, false},
 	{"an unknown length is found out later", {1, 10, 0},
 	 {.status = 200, .storable = true, .body_bytes = UINT64_MAX}, "seen-current", true, true, false},
+	{"fresh for a minute is fresh enough", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true, .fresh_s = 60, .ram_turn_s = 100000}, "seen-current", true, true, true},
+	{"less is not, while RAM has it as long", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true, .fresh_s = 59, .ram_turn_s = 100000}, "too-short", true, false, true},
+	{"where RAM turns faster it is", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true, .fresh_s = 8, .ram_turn_s = 32}, "seen-current", true, true, true},
+	{"a little less is not", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true, .fresh_s = 7, .ram_turn_s = 32}, "too-short", true, false, true},
+	{"without a lifetime it is never answered with, however fast RAM turns", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true}, "too-short", true, false, true},
+	{"but validated, once a 304 has said that this is worth it", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .has_life = true, .confirmed = true}, "seen-current", true, true, true},
+	{"a first sighting is that", {2, 0, 0},
+	 {.status = 200, .storable = true, .has_life = true}, "first-sight", true, false, false},
+	{"also where one sighting admits", {1, 0, 0},
+	 {.status = 200, .storable = true, .has_life = true}, "too-short", true, false, false},
+	{"a route that says always means it", {2, 0, 0},
+	 {.status = 200, .storable = true, .route = RULE_ALWAYS, .has_life = true}, "always", true, true, true},
+	{"the disk that fills takes none of it", {2, 0, 1},
+	 {.status = 200, .storable = true, .has_life = true}, "too-short", true, false, false},
 	{"over the budget nothing is written", {1, 0, 0},
 	 {.status = 200, .storable = true, .over_budget = true}, "over-budget", true, false, false},
 	{"a route's always is bound by the budget too", {2, 0, 0},
@@ -106,6 +126,18 @@ static const struct {
 	 {.kind = SIGHTING_VALIDATION, .status = 200, .storable = true, .on_disk = true}, "on-disk", false, false, false},
 	{"a refresh behind an answer has that answer's sighting", {2, 0, 0},
 	 {.kind = SIGHTING_BACKGROUND, .status = 200, .storable = true, .known = ONCE}, "seen-current", false, true, true},
+	{"what one address alone asked for is written until it had its share", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .alone = true}, "seen-current", true, true, true},
+	{"and not beyond", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .alone = true, .over_share = true}, "over-budget", true, false, true},
+	{"what others asked for too is, beyond it", {2, 0, 0},
+	 {.status = 200, .storable = true, .known = ONCE, .over_share = true}, "seen-current", true, true, true},
+	{"a share holds where everything is admitted", {2, 0, 0},
+	 {.status = 200, .storable = true, .route = RULE_ALWAYS, .alone = true, .over_share = true}, "over-budget", true, false, true},
+	{"one client's ranges do not pull in the whole", {2, 0, 0},
+	 {.kind = SIGHTING_RANGE_FIRST, .status = 200, .storable = true, .known = ONCE, .alone = true}, "seen-current", true, true, false},
+	{"nor where everything is admitted", {2, 0, 0},
+	 {.kind = SIGHTING_RANGE_ELSEWHERE, .status = 200, .storable = true, .route = RULE_ALWAYS, .alone = true}, "always", false, true, false},
 	{"a POST is none", {2, 0, 0},
 	 {.kind = SIGHTING_OTHER, .status = 200, .storable = true, .known = ONCE}, "first-sight", false, false, false},
 	/* clang-format on */
@@ -166,6 +198,10 @@ some_facts(void)
 		.known = {.sight = (enum twice_sight)some(3), .times = some(4)},
 		.disk_used_share = some(10) / 10.0,
 		.over_budget = some(3) == 0,
+		.has_life = some(3) == 0,
+		.confirmed = some(4) == 0,
+		.fresh_s = some(100),
+		.ram_turn_s = some(1000),
 	};
 }
 

@@ -30,6 +30,12 @@ static const struct {
 	{"ranges refused", OK200 "ETag: \"v\"\nAccept-Ranges: none", 2 * MIB, false},
 	{"a strong date", OK200 "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\nDate: Thu, 01 Jan 2026 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, true},
 	{"a date of this second", OK200 "Last-Modified: Thu, 01 Jan 2026 00:00:00 GMT\nDate: Thu, 01 Jan 2026 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
+	{"a strong tag beside a time that all files have", OK200 "ETag: \"v\"\nLast-Modified: Thu, 01 Jan 1970 00:00:01 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
+	{"the same, of an archive", OK200 "ETag: \"v\"\nLast-Modified: Tue, 01 Jan 1980 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
+	{"a time of 1970 and no tag", OK200 "Last-Modified: Thu, 01 Jan 1970 00:00:01 GMT\nDate: Thu, 01 Jan 2026 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
+	{"a part of such a one", "HTTP/1.1 206 Part\nETag: \"v\"\nLast-Modified: Thu, 01 Jan 1970 00:00:01 GMT\nContent-Range: bytes 0-9/2097152", 2 * MIB, false},
+	{"a strong tag beside a time", OK200 "ETag: \"v\"\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, true},
+	{"a strong tag beside what is no date", OK200 "ETag: \"v\"\nLast-Modified: yesterday\nAccept-Ranges: bytes", 2 * MIB, true},
 	{"a weak tag beside a strong date", OK200 "ETag: W/\"v\"\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\nDate: Thu, 01 Jan 2026 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
 	{"a part", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/2097152", 2 * MIB, true},
 	{"a part in two minds", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/2097152\nContent-Range: bytes 0-9/4194304", 2 * MIB, false},
@@ -104,9 +110,56 @@ START_TEST(what_an_answer_is_worth)
 	struct terms terms = {0};
 	head_store(response_of(OK200 "ETag: \"v\"\nContent-Encoding: gzip"), NOW, &head, &terms);
 	const struct response *r = response_of(answers[_i].head);
-	ck_assert_msg(slices_answer(buf_str(&head), 5 * MIB, (struct slice){MIB, MIB}, r,
-				    answers[_i].body_bytes) == answers[_i].want,
-		      "%s", answers[_i].says);
+	struct slices_question q = {buf_str(&head), 5 * MIB, {MIB, MIB}, false};
+	ck_assert_msg(slices_answer(&q, r, answers[_i].body_bytes) == answers[_i].want, "%s",
+		      answers[_i].says);
+	buf_fini(&head);
+}
+END_TEST
+
+#define DAY(d)	     "Date: Thu, " d " Jan 2026 00:00:00 GMT\n"
+#define WRITTEN(t)   "Last-Modified: Thu, 01 Jan " t " GMT\n"
+#define RANGE	     "HTTP/1.1 206 Part\nContent-Range: bytes 1048576-2097151/5242880\n"
+#define OLD	     WRITTEN("2015 00:00:00")
+#define MINE	     OK200 DAY("01") OLD "ETag: \"v\""
+#define MINE_OF(t)   OK200 DAY("01") WRITTEN(t) "ETag: \"v\""
+#define THEIRS_OF(t) OK200 DAY("08") WRITTEN(t) "ETag: \"w\""
+
+/* Of another server than that of the head, whose tag is "v". */
+static const struct {
+	const char *says, *mine, *theirs;
+	uint64_t body_bytes;
+	enum slices_answer want, at_home;
+} elsewheres[] = {
+	/* clang-format off */
+	{"the same tag", MINE, RANGE DAY("08") OLD "ETag: \"v\"", MIB, SLICES_IT, SLICES_IT},
+	{"another tag, but written at the same time", MINE, RANGE DAY("08") OLD "ETag: \"w\"", MIB, SLICES_IT, SLICES_CHANGED},
+	{"the whole of it", MINE, THEIRS_OF("2015 00:00:00"), 5 * MIB, SLICES_RENAMED, SLICES_CHANGED},
+	{"of another length", MINE, THEIRS_OF("2015 00:00:00"), 5 * MIB + 1, SLICES_CHANGED, SLICES_CHANGED},
+	{"written a second later", MINE, THEIRS_OF("2015 00:00:01"), 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"coded otherwise", MINE, THEIRS_OF("2015 00:00:00") "\nContent-Encoding: br", 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"written at no time", MINE_OF("1980 00:00:00"), THEIRS_OF("1980 00:00:00"), 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"written when mine was served", MINE_OF("2026 00:00:00"), THEIRS_OF("2026 00:00:00"), 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"written half a minute before that", OK200 "Date: Thu, 01 Jan 2026 00:00:30 GMT\n" WRITTEN("2026 00:00:00") "ETag: \"v\"", THEIRS_OF("2026 00:00:00"), 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"written when it was served there", MINE, OK200 "Date: Thu, 01 Jan 2015 00:00:00 GMT\n" OLD "ETag: \"w\"", 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"neither says when", OK200 DAY("01") "ETag: \"v\"", OK200 DAY("08") "ETag: \"w\"", 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"no tag there", MINE, OK200 DAY("08") OLD, 5 * MIB, SLICES_CHANGED, SLICES_CHANGED},
+	{"other bytes than those", MINE, "HTTP/1.1 206 Part\nContent-Range: bytes 0-1048575/5242880\n" DAY("08") OLD "ETag: \"w\"", MIB, SLICES_CHANGED, SLICES_CHANGED},
+	/* clang-format on */
+};
+
+START_TEST(what_an_answer_of_another_server_is_worth)
+{
+	struct buf head = {0};
+	struct terms terms = {0};
+	head_store(response_of(elsewheres[_i].mine), NOW, &head, &terms);
+	const struct response *r = response_of(elsewheres[_i].theirs);
+	struct slices_question q = {buf_str(&head), 5 * MIB, {MIB, MIB}, true};
+	ck_assert_msg(slices_answer(&q, r, elsewheres[_i].body_bytes) == elsewheres[_i].want, "%s",
+		      elsewheres[_i].says);
+	q.elsewhere = false;
+	ck_assert_msg(slices_answer(&q, r, elsewheres[_i].body_bytes) == elsewheres[_i].at_home,
+		      "%s: at home", elsewheres[_i].says);
 	buf_fini(&head);
 }
 END_TEST
@@ -144,4 +197,6 @@ START_TEST(keys_tell_versions_lengths_and_numbers_apart)
 END_TEST
 
 UNIT("slices", LOOP(what_lies_in_slices, bodies), TEST(slices_cover_the_body_and_no_more),
-     LOOP(what_an_answer_is_worth, answers), TEST(keys_tell_versions_lengths_and_numbers_apart))
+     LOOP(what_an_answer_is_worth, answers),
+     LOOP(what_an_answer_of_another_server_is_worth, elsewheres),
+     TEST(keys_tell_versions_lengths_and_numbers_apart))

@@ -231,7 +231,7 @@ spoil(const char *file, off_t at, bool cut)
 	close(fd);
 }
 
-/* Whatever is spoilt: no wrong byte (version_of looks), and what is whole before it is there. */
+/* No byte is wrong, whatever is spoilt (version_of looks), and what is whole before it is there. */
 static void
 expect_sane(bool is_cut_late)
 {
@@ -305,7 +305,7 @@ static void
 time_passes(struct store *st)
 {
 	pthread_mutex_lock(&st->lock);
-	st->retry_ms = st->grow_ms = 0;
+	st->health.retry_ms = st->grow_ms = 0;
 	pthread_mutex_unlock(&st->lock);
 }
 
@@ -428,7 +428,7 @@ START_TEST(one_failed_write_loses_nothing_that_came_later)
 }
 END_TEST
 
-/* Which keys the store wants to be forgotten. */
+/* The store wants these keys to be forgotten. */
 static _Atomic bool told_of[KEYS];
 
 static bool

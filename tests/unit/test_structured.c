@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What a dictionary reads as: "key:type:text key:..." or "error". */
+/* A dictionary reads as "key:type:text key:..." or "error". */
 static const struct {
 	const char *says, *wire, *reads;
 } dictionaries[] = {

@@ -424,7 +424,7 @@ START_TEST(parts_of_many_lengths_are_one_version)
 }
 END_TEST
 
-/* Whose client left before the first byte: nothing was sent, so nothing that was sent was missed. */
+/* A client left before the first byte: nothing was sent, so nothing that was sent was missed. */
 START_TEST(an_answer_of_no_bytes_is_no_byte_missed)
 {
 	enum { LARGE = 10 << 20 };
@@ -444,7 +444,7 @@ START_TEST(an_answer_of_no_bytes_is_no_byte_missed)
 }
 END_TEST
 
-/* What is fresh for ever is so beyond the last second that a clock of 32 bits has, too. */
+/* An answer fresh for ever is so beyond the last second that a clock of 32 bits has, too. */
 START_TEST(times_beyond_32_bits_are_times)
 {
 	begin();
@@ -748,7 +748,7 @@ START_TEST(a_generation_is_a_quarter_of_a_turn)
 	ck_assert_uint_ge(s.rows[1].sights.rotations, 13);
 	ck_assert_uint_le(s.rows[1].sights.rotations, 17);
 	study_fini(&s);
-	/* What was simulated is suggested. */
+	/* The simulated policy is suggested. */
 	struct advice a;
 	o.policies[0] = _i ? "2" : "2+rotate=24h";
 	o.policies_n = 1;

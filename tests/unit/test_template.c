@@ -20,7 +20,8 @@ static const struct {
 	{"names have underscores",       "$client_address:1",    "c($client_address)t(:1)"},
 	{"a dollar",                     "$$host",               "t($)t(host)"},
 	{"a dollar at the end",          "a$",                   "t(a)?($)"},
-	{"a dollar and a sign",          "$1",                   "?($)t(1)"},
+	{"a dollar and a sign",          "$0",                   "?($)t(0)"},
+	{"a capture has one digit",      "/$12",                 "t(/)n($1)t(2)"},
 	{"other case is another name",   "$Host",                "?($)t(Host)"},
 	{"all of them",                  "$scheme$query",        "s($scheme)q($query)"},
 };
@@ -28,7 +29,7 @@ static const struct {
 
 START_TEST(pieces)
 {
-	static const char letters[] = "-thscpq?";
+	static const char letters[] = "-thscpqn?";
 	char out[256] = "";
 	size_t n = 0;
 	struct str rest = str_of(texts[_i].text), text;

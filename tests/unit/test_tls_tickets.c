@@ -10,7 +10,7 @@ static const int64_t now = 1000000;
 #define SECRET STR("0123456789abcdef0123456789abcdef")
 #define OTHER  STR("fedcba9876543210fedcba9876543210")
 
-/* What node t makes of a ticket whose key is k: 0 unknown, 1 of this period, 2 older. */
+/* Node t says of a ticket whose key is k: 0 unknown, 1 of this period, 2 older. */
 static int
 opens(struct tls_tickets *t, const struct tls_ticket_key *k, int64_t at)
 {

@@ -46,10 +46,10 @@ ready_for(int from, int to)
 	if (to == TXN_WAIT_FLIGHT)
 		t.reader = (struct flight_reader *)&something;
 	if (to == TXN_WALK)
-		t.walk = (struct walk *)&something;
+		t.body.walk = (struct walk *)&something;
 	if (to == TXN_GATHER) {
 		t.way = WAY_PASSING;
-		t.body_in = BODY_COMES;
+		t.upload.state = UPLOAD_COMES;
 	}
 	return t;
 }

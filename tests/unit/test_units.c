@@ -61,6 +61,11 @@ static const struct {
 	const char *text;
 } bad[] = {
 	{ "nothing is not a number",             BYTES,    "" },
+	{ "half a thing",                        COUNT_OF, "1.5" },
+	{ "nor a part of one by its unit",       COUNT_OF, "1.0005k" },
+	{ "half a byte",                         BYTES,    "0.5" },
+	{ "half a millisecond",                  MS,       "1.5ms" },
+	{ "a number that YAML 1.1 reads by eights", COUNT_OF, "010" },
 	{ "a unit alone",                        BYTES,    "MiB" },
 	{ "an unknown unit",                     BYTES,    "5GX" },
 	{ "a sign",                              BYTES,    "-1" },

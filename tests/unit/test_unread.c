@@ -254,7 +254,7 @@ expect_all(struct store *st)
 	check_store(st);
 }
 
-/* What is found is the last version, and all that lies in segments from one on is found. */
+/* A version found is the last one, and all that lie in segments from one on are found. */
 static void
 expect_known_from(struct store *st, uint32_t from)
 {
@@ -318,7 +318,7 @@ open_all_but(int held)
 	while (gate.passed < (int)segments - 2)
 		pthread_cond_wait(&gate.moved, &gate.lock);
 	pthread_mutex_unlock(&gate.lock);
-	/* What they list is entered behind the gate: all of it when the thread has ended. */
+	/* Their lists are entered behind the gate: all of them when the thread has ended. */
 	for (unsigned loaders = 2; loaders != 1;) {
 		pthread_mutex_lock(&st->lock);
 		loaders = st->unread.loaders;
@@ -356,8 +356,8 @@ look_all_the_time(void *ctx)
 	return NULL;
 }
 
-/* Whoever asked the index while a newer segment was unread does not believe the answer because that
- * has been read meanwhile: many threads, so that some stand between the two. */
+/* A thread that asked the index while a newer segment was unread does not believe the answer because
+ * that has been read meanwhile: many threads, so that some stand between the two. */
 START_TEST(an_older_version_is_not_believed_for_what_is_known_since)
 {
 	enum { LOOKERS = 16 };
@@ -610,7 +610,7 @@ key_of(unsigned i, char to[64])
 	return (struct str){to, (size_t)snprintf(to, 64, "http://host/%u", i)};
 }
 
-/* What commits says: in RAM or on disk. */
+/* The commit says where: in RAM or on disk. */
 static bool
 store_object(struct cache *c, unsigned i, char version, bool disk, bool *on_disk)
 {
@@ -747,7 +747,7 @@ START_TEST(what_is_purged_meanwhile_is_gone)
 			unsigned n = (unsigned)round * 10 + i;
 			struct str key = key_of(n, text);
 			struct twice_key_hash hash = twice_key_hash_of(cache_seed(c), key.p, key.n);
-			struct purged f = cache_purge(c, PURGE_URL, false, hash, key);
+			struct purged f = cache_purge(c, FORGET_URL, false, hash, key);
 			ck_assert(cache_purge_wait(c, f.at));
 		}
 		await_cache(c);

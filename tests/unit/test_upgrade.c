@@ -10,6 +10,9 @@
 
 #define ASKS "Connection: Upgrade\r\nUpgrade: websocket\r\n"
 
+#define OTHERS_10 "a, a, a, a, a, a, a, a, a, a, "
+#define OTHERS_30 OTHERS_10 OTHERS_10 OTHERS_10
+
 static const struct str names[] = {STR_INIT("websocket"), STR_INIT("chat")};
 
 static const struct {
@@ -27,6 +30,12 @@ static const struct {
 	{"of several lines too",
 	 "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\nUpgrade: chat\r\n",
 	 "chat"},
+	{"the 32nd of a list too",
+	 "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: " OTHERS_30 "a, chat\r\n",
+	 "chat"},
+	{"not what lies behind",
+	 "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: " OTHERS_30 "a, a, chat\r\n",
+	 NULL},
 	{"not without the option: RFC 9110 7.8 says to ignore it",
 	 "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n", NULL},
 	{"not without a protocol", "GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n", NULL},

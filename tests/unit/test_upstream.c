@@ -170,6 +170,50 @@ START_TEST(while_a_probe_is_under_way_nobody_else_probes)
 }
 END_TEST
 
+/* Each of these is the one request at its time; door 0 answers 503 until 20,000 ms, and only to client
+ * 1 from then on. */
+START_TEST(a_client_whose_probe_brought_nothing_lets_others_find_out_next)
+{
+	static const struct {
+		int64_t at;
+		struct source from;
+		bool probes;
+	} asks[] = {
+		{2000, {1, 1}, true}, /* left alone up to 4000 */
+		{4000, {1, 1}, false},	{4000, {1, 2}, false},
+		{4000, {2, 1}, false},	{4000, {2, 2}, true}, /* up to 8000 */
+		{8000, {2, 1}, false},	{8999, {2, 2}, false},
+		{9000, {2, 2}, true},  /* there were no others; up to 17,000 */
+		{17000, {1, 1}, true}, /* up to 33,000 */
+		{33000, {1, 1}, false}, {33001, {2, 2}, true},
+	};
+	struct upstream *u = several(2);
+	int first;
+	fails(u, 2, 1000);
+	for (int i = 0; i < COUNT(asks); i++) {
+		struct upstream_try t = {.from = asks[i].from};
+		upstream_begin(u, &t, asks[i].at);
+		ck_assert_msg(t.probe == asks[i].probes, "row %d", i);
+		ck_assert_uint_eq(t.current, asks[i].probes ? 0 : 1);
+		bool well = t.current == 1 || (asks[i].at > 20000 && asks[i].from.client != 1);
+		upstream_answered(u, &t, well ? 200 : 503, 1000, asks[i].at);
+		upstream_end(u, &t);
+	}
+	ck_assert(!is_out(u, 0, 33001));
+	fails(u, 2, 50000);
+	struct upstream_try hangs = {.from = {1, 1}}, again = hangs, other = {.from = {2, 2}};
+	upstream_begin(u, &hangs, 51000); /* what was before is forgotten */
+	upstream_begin(u, &again, 52000); /* the first has no answer yet */
+	upstream_begin(u, &other, 52000);
+	ck_assert(hangs.probe && !again.probe && other.probe);
+	upstream_end(u, &hangs);
+	upstream_end(u, &again);
+	upstream_end(u, &other);
+	ask(u, 3, 52001, &first);
+	upstream_destroy(&u);
+}
+END_TEST
+
 START_TEST(never_more_than_half_of_a_group_is_left_alone)
 {
 	for (unsigned n = 1; n <= 9; n++) {
@@ -276,6 +320,72 @@ START_TEST(backups_are_asked_when_none_of_the_others_may_be)
 }
 END_TEST
 
+/* The number of the one that is asked, of three of which the last is a backup. */
+static int
+ask_at_home(enum balance balance, unsigned home, bool stays, unsigned failing)
+{
+	struct upstream_options o = {.name = "g", .balance = balance, .retries = 3};
+	struct upstream *u = group(&o, 3, 1);
+	struct upstream_try t = {.tried = 1u << home, .current = home};
+	int first = 0, n = 0, counts[3] = {0};
+	uint16_t mark = upstream_mark(u, &t);
+	ck_assert_uint_ne(mark, 0);
+	if (failing < 3)
+		for (int i = 0; i < 2 * UPSTREAM_FAILURES * 3; i++)
+			ask(u, ~(UINT64_C(1) << failing), 1000, &first);
+	for (; n < 6; n++) {
+		t = (struct upstream_try){.home = mark, .stays = stays};
+		ck_assert(upstream_begin(u, &t, 1001));
+		counts[t.current]++;
+		upstream_end(u, &t);
+	}
+	upstream_destroy(&u);
+	for (int i = 0; i < 3; i++)
+		if (counts[i] == n)
+			return i;
+	return -1; /* several, in turn */
+}
+
+static const struct {
+	const char *says;
+	enum balance balance;
+	unsigned home;
+	bool stays;
+	unsigned failing;
+	int want;
+} homes[] = {
+	{"in turn, but for what one of them has", BALANCE_ROUND_ROBIN, 1, false, 3, 1},
+	{"by load as well", BALANCE_LEAST, 0, false, 3, 0},
+	{"it is left alone", BALANCE_LEAST, 0, false, 0, 1},
+	{"a backup is none while others are well", BALANCE_LEAST, 2, false, 3, -1},
+	{"but for an answer that has begun", BALANCE_LEAST, 2, true, 3, 2},
+	{"an order is an order", BALANCE_ORDER, 1, false, 3, 0},
+	{"but for an answer that has begun", BALANCE_ORDER, 1, true, 3, 1},
+};
+
+START_TEST(one_that_has_what_is_asked_for_is_asked)
+{
+	ck_assert_msg(ask_at_home(homes[_i].balance, homes[_i].home, homes[_i].stays,
+				  homes[_i].failing) == homes[_i].want,
+		      "%s", homes[_i].says);
+}
+END_TEST
+
+START_TEST(one_that_has_it_and_fails_is_not_asked_again)
+{
+	struct upstream *u = several(2);
+	struct upstream_try t = {.tried = 2, .current = 1};
+	t = (struct upstream_try){.home = upstream_mark(u, &t), .stays = true};
+	ck_assert(upstream_begin(u, &t, 1000));
+	ck_assert_uint_eq(t.current, 1);
+	upstream_failed(u, &t, &refused, 1000);
+	ck_assert(upstream_retry(u, &t, 1000));
+	ck_assert_uint_eq(t.current, 0);
+	upstream_end(u, &t);
+	upstream_destroy(&u);
+}
+END_TEST
+
 START_TEST(what_is_under_way_is_counted_and_given_back)
 {
 	struct upstream_options o = {
@@ -372,6 +482,37 @@ START_TEST(retries_have_a_budget)
 		ck_assert(upstream_retry(u, &t[i], 1000) == (i < UPSTREAM_RETRIES_LEAST));
 	for (int i = 0; i < 4; i++)
 		upstream_end(u, &t[i]);
+	upstream_destroy(&u);
+}
+END_TEST
+
+START_TEST(a_client_whose_retries_hang_leaves_some_to_others)
+{
+	enum { MANY = 8 }; /* of which a fifth is less than three */
+	struct upstream_options o = {.name = "g", .balance = BALANCE_LEAST, .retries = 1};
+	struct upstream *u = group(&o, 2, 0);
+	struct upstream_try bad[MANY] = {{0}}, other[MANY] = {{0}};
+	unsigned retried = 0;
+	for (uint32_t i = 0; i < MANY; i++) {
+		bad[i].from = (struct source){1, i + 1};
+		upstream_begin(u, &bad[i], 1000);
+		retried += upstream_retry(u, &bad[i], 1000);
+	}
+	ck_assert_uint_eq(retried, UPSTREAM_RETRIES_LEAST);
+	for (uint32_t i = 0; i < MANY; i++) { /* two of each */
+		other[i].from = (struct source){2 + i / 2, 1};
+		upstream_begin(u, &other[i], 1000);
+		ck_assert(upstream_retry(u, &other[i], 1000) ==
+			  (i % 2 == 0 && i / 2 < UPSTREAM_RETRIES_LEAST));
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		upstream_end(u, &bad[i]);
+		upstream_end(u, &other[i]);
+	}
+	bad[0] = (struct upstream_try){.from = {1, 1}};
+	upstream_begin(u, &bad[0], 1000);
+	ck_assert(upstream_retry(u, &bad[0], 1000));
+	upstream_end(u, &bad[0]);
 	upstream_destroy(&u);
 }
 END_TEST
@@ -527,7 +668,7 @@ START_TEST(one_that_answers_nobody_while_it_is_connected_to_is_left_alone_at_onc
 }
 END_TEST
 
-START_TEST(where_there_is_no_other_five_such_failures_are_needed_to_say_so)
+START_TEST(where_there_is_no_other_it_is_failing_after_five_such_failures)
 {
 	struct upstream *u = several(1);
 	for (int i = 0; i < UPSTREAM_FAILURES; i++) {
@@ -563,22 +704,82 @@ START_TEST(answers_of_a_gateway_that_has_nothing_behind_it_are_failures)
 }
 END_TEST
 
+static int64_t
+usual(const struct upstream *u)
+{
+	bool several;
+	return upstream_usual_ms(u, &several);
+}
+
+/* The judgement is test_outlier's; here it is what becomes of it. */
+START_TEST(one_client_has_no_server_left_alone_and_finds_no_lone_one_failing)
+{
+	struct upstream *u = several(2), *one = several(1);
+	struct upstream_try good = {.from = {2, 2}, .tried = 1}, bad = {.from = {1, 1}, .tried = 1};
+	for (int64_t now = 1000; now < 60000; now += 100) {
+		upstream_answered(u, &good, 200, 1000, now);
+		upstream_answered(one, &good, 200, 1000, now);
+		for (int i = 0; i < 4 * UPSTREAM_FAILURES; i++) {
+			upstream_answered(u, &bad, 503, 1000, now);
+			upstream_answered(one, &bad, 503, 1000, now);
+		}
+		ck_assert(!is_out(u, 0, now));
+		ck_assert_int_eq(upstream_state(one, 0, now).condition, UPSTREAM_WELL);
+	}
+	for (uint32_t i = 0; i < UPSTREAM_FAILURES; i++) {
+		struct upstream_try t = {.from = {i, i}, .tried = 1};
+		upstream_answered(u, &t, 503, 1000, 60000);
+		upstream_answered(one, &t, 503, 1000, 60000);
+	}
+	ck_assert(is_out(u, 0, 60000));
+	ck_assert_int_eq(upstream_state(one, 0, 60000).condition, UPSTREAM_FAILING);
+	upstream_answered(one, &good, 200, 1000, 60000);
+	ck_assert_int_eq(upstream_state(one, 0, 60000).condition, UPSTREAM_WELL);
+	upstream_destroy(&u);
+	upstream_destroy(&one);
+}
+END_TEST
+
+START_TEST(one_that_is_back_is_judged_anew)
+{
+	struct upstream *u = several(2);
+	struct upstream_try good = {.from = {9, 9}, .tried = 1}, probe = {.from = {9, 9}};
+	for (uint32_t i = 1; i <= UPSTREAM_FAILURES; i++) {
+		struct upstream_try t = {.from = {i, i}, .tried = 1};
+		ck_assert(!is_out(u, 0, 1000));
+		upstream_answered(u, &good, 404, 1000, 1000);
+		upstream_answered(u, &t, 503, 1000, 1000);
+	}
+	ck_assert(is_out(u, 0, 1000));
+	upstream_begin(u, &probe, 2000);
+	ck_assert(probe.probe);
+	upstream_answered(u, &probe, 200, 1000, 2000);
+	upstream_end(u, &probe);
+	for (uint32_t i = 1; i < UPSTREAM_FAILURES; i++) {
+		struct upstream_try t = {.from = {i, i}, .tried = 1};
+		upstream_answered(u, &t, 503, 1000, 2000);
+		ck_assert(!is_out(u, 0, 2000));
+	}
+	upstream_destroy(&u);
+}
+END_TEST
+
 START_TEST(the_usual_time_is_where_one_in_five_is_slower_and_no_outlier_moves_it)
 {
 	struct upstream *u = several(1);
 	struct upstream_try t = {0};
 	upstream_begin(u, &t, 1000);
-	ck_assert_int_eq(upstream_usual_ms(u), 0);
+	ck_assert_int_eq(usual(u), 0);
 	uint64_t x = 88172645463325252u;
 	for (int i = 0; i < 20000; i++) { /* evenly between 0 and 100 ms */
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 		upstream_answered(u, &t, 200, (int64_t)(x % 100000), 1000);
 	}
-	ck_assert_int_ge(upstream_usual_ms(u), 60);
-	ck_assert_int_le(upstream_usual_ms(u), 95);
-	int64_t was = upstream_usual_ms(u);
+	ck_assert_int_ge(usual(u), 60);
+	ck_assert_int_le(usual(u), 95);
+	int64_t was = usual(u);
 	upstream_answered(u, &t, 200, (int64_t)3600 * 1000 * 1000, 1000);
-	ck_assert_int_le(upstream_usual_ms(u), was * 17 / 16 + 1);
+	ck_assert_int_le(usual(u), was * 17 / 16 + 1);
 	upstream_end(u, &t);
 	upstream_destroy(&u);
 }
@@ -844,20 +1045,26 @@ UNIT("upstream", LOOP(checks_put_a_server_out_and_bring_it_back, checks),
      TEST(one_that_is_left_alone_is_probed_at_growing_intervals),
      TEST(one_that_is_back_is_asked_first_again),
      TEST(while_a_probe_is_under_way_nobody_else_probes),
+     TEST(a_client_whose_probe_brought_nothing_lets_others_find_out_next),
      TEST(never_more_than_half_of_a_group_is_left_alone),
      TEST(whom_nobody_asks_takes_no_place_among_the_half_for_ever),
      TEST(the_place_of_one_that_is_never_asked_is_there_for_checks_too),
      TEST(a_single_server_is_asked_always_and_known_to_be_back_at_once),
      TEST(when_none_is_well_a_request_asks_one_that_is_left_alone),
      TEST(backups_are_asked_when_none_of_the_others_may_be),
+     LOOP(one_that_has_what_is_asked_for_is_asked, homes),
+     TEST(one_that_has_it_and_fails_is_not_asked_again),
      TEST(what_is_under_way_is_counted_and_given_back),
      TIMES(a_request_that_is_refused_finds_out_nothing, 2),
      TEST(a_tunnel_is_counted_by_its_server_and_takes_no_place_in_the_queue),
-     TEST(retries_have_a_budget), TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
+     TEST(retries_have_a_budget), TEST(a_client_whose_retries_hang_leaves_some_to_others),
+     TEST(a_server_that_is_back_gets_its_part_bit_by_bit),
      TEST(by_hash_a_key_has_one_server_until_it_fails),
      LOOP(what_counts_as_a_failure_and_what_is_tried_again, ends),
      LOOP(one_that_answers_nobody_while_it_is_connected_to_is_left_alone_at_once, silences),
-     TEST(where_there_is_no_other_five_such_failures_are_needed_to_say_so),
+     TEST(where_there_is_no_other_it_is_failing_after_five_such_failures),
+     TEST(one_client_has_no_server_left_alone_and_finds_no_lone_one_failing),
+     TEST(one_that_is_back_is_judged_anew),
      LOOP(answers_of_a_gateway_that_has_nothing_behind_it_are_failures, answers),
      TEST(the_usual_time_is_where_one_in_five_is_slower_and_no_outlier_moves_it),
      TEST(workers_share_it), TEST(places_of_those_left_alone_are_given_back))

@@ -129,5 +129,19 @@ START_TEST(host_without_port)
 }
 END_TEST
 
+START_TEST(what_is_not_ascii_is_encoded)
+{
+	struct buf out = {0};
+	uri_add_ascii(STR("/na\xc3\xafve%20\x7f?a=\xff"), &out);
+	ck_assert_msg(str_eq(buf_str(&out), STR("/na%C3%AFve%20\x7f?a=%FF")), "%.*s",
+		      STR_ARG(buf_str(&out)));
+	out.n = 0;
+	uri_add_ascii(STR(""), &out);
+	ck_assert_uint_eq(out.n, 0);
+	buf_fini(&out);
+}
+END_TEST
+
 UNIT("uri", LOOP(host_without_port, with_ports), LOOP(dot_segments, dots),
-     LOOP(percent_encoding, escapes), LOOP(authority, authorities), TEST(splits))
+     LOOP(percent_encoding, escapes), LOOP(authority, authorities), TEST(splits),
+     TEST(what_is_not_ascii_is_encoded))

@@ -1,7 +1,7 @@
 /* test_whatif.c - what other settings would do, beside what they do.
  * rooms: cache http base filter
  */
-#include "proxy/cache/whatif.h"
+#include "proxy/cache/ghost/whatif.h"
 #include "tests/kit/unit.h"
 
 #include <math.h>
@@ -234,7 +234,7 @@ load(struct whatif *w, struct buf *bytes)
 	return whatif_load(w, &here, buf_str(bytes));
 }
 
-/* What was held is held again, and what was seen once is known. */
+/* URLs that were held are held again, and those seen once are known. */
 START_TEST(it_goes_on_where_it_ended)
 {
 	struct whatif *w = make(2, 64 * MIB, 4 * MIB), *again = make(2, 64 * MIB, 4 * MIB);

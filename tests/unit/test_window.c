@@ -1,7 +1,7 @@
 /* test_window.c - where readers are, what is held, what may go: against a model of one array.
  * rooms: cache http base filter
  */
-#include "proxy/cache/window.h"
+#include "proxy/cache/flight/window.h"
 
 #include "tests/kit/unit.h"
 

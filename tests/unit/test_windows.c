@@ -209,7 +209,7 @@ stale_in_ram(void)
 {
 	char text[TEXT];
 	old_in_both();
-	cache_purge(c, PURGE_HOST, true, (struct twice_key_hash){0}, name(text, "h#.example"));
+	cache_purge(c, FORGET_HOST, true, (struct twice_key_hash){0}, name(text, "h#.example"));
 }
 static void
 fresh_head_in_ram(void)
@@ -315,17 +315,17 @@ static const struct operation {
 
 static const struct order {
 	const char *says;
-	enum purge_what what;
+	enum forget_kind what;
 	const char *name, *tag;
 } orders[] = {
-	{"nothing", PURGE_TAG, "no-#", "no"},
-	{"the URL", PURGE_URL, "http://h#.example/d/x", NULL},
-	{"the host", PURGE_HOST, "h#.example", NULL},
-	{"a prefix", PURGE_PREFIX, "http://h#.example/d/", NULL},
-	{"a tag that it had", PURGE_TAG, "old-#", "old"},
-	{"a tag that it gets", PURGE_TAG, "new-#", "new"},
-	{"a tag that it has and keeps", PURGE_TAG, "both-#", "both"},
-	{"all", PURGE_ALL, "", NULL},
+	{"nothing", FORGET_TAG, "no-#", "no"},
+	{"the URL", FORGET_URL, "http://h#.example/d/x", NULL},
+	{"the host", FORGET_HOST, "h#.example", NULL},
+	{"a prefix", FORGET_PREFIX, "http://h#.example/d/", NULL},
+	{"a tag that it had", FORGET_TAG, "old-#", "old"},
+	{"a tag that it gets", FORGET_TAG, "new-#", "new"},
+	{"a tag that it has and keeps", FORGET_TAG, "both-#", "both"},
+	{"all", FORGET_ALL, "", NULL},
 };
 enum { NOTHING = 0, ALL = COUNT(orders) - 1 };
 
@@ -393,7 +393,7 @@ on_window(void *ctx)
 	try.inside = false;
 }
 
-/* What is found now must not be what was purged. */
+/* An object found now must not be a purged one. */
 static void
 expect_clean(const struct attempt *t, const char *when)
 {
@@ -546,7 +546,7 @@ static const struct crash {
 	{6, false, KILL_WHEN_PURGED}, {6, true, KILL_AT_THE_END},  {5, false, KILL_WHEN_PURGED},
 };
 
-/* What was acknowledged in a window is not undone by a kill. TWICE_LONG=1: all, not a third. */
+/* A purge acknowledged in a window is not undone by a kill. TWICE_LONG=1: all, not a third. */
 START_TEST(a_purge_in_any_window_survives_a_kill)
 {
 	const struct operation *op = &operations[_i];
