@@ -329,3 +329,64 @@ SCENARIO("a redirect or an error that is stored and hit uses up no sighting and 
 	expect_int((long long)edge_stat("disk.objects"), 0);
 	expect_int((long long)edge_stat("admission.generation.keys"), 0);
 }
+
+/* ---- fresh for too short --------------------------------------------------------------------- */
+
+enum { SHORT_BYTES = 40 << 10, SHORT_ASKED = 20 };
+
+SCENARIO(
+	"answers that change each time and cannot be used again are not written, by us nor by the baseline")
+{
+	static const struct {
+		const char *path, *fields;
+	} pages[] = {
+		{"/etag", ""},
+		{"/no-cache", "Cache-Control: no-cache\r\n"},
+		{"/age-0", "Cache-Control: max-age=0\r\n"},
+	};
+	enum { PAGES = sizeof pages / sizeof *pages };
+	edge_start();
+	for (int p = 0; p < PAGES; p++)
+		for (int i = 0; i < SHORT_ASKED; i++)
+			origin_says(pages[p].path, .fields = pages[p].fields,
+				    .etag = text("\"%d\"", i), .pattern_bytes = SHORT_BYTES,
+				    .seed = (unsigned)i);
+	double before = edge_stat("disk.written_bytes"),
+	       baseline = edge_stat("disk.baseline_bytes");
+	for (int p = 0; p < PAGES; p++)
+		for (int i = 0; i < SHORT_ASKED; i++)
+			expect_status(get(pages[p].path), 200);
+	origin_expect_requests(PAGES * SHORT_ASKED);
+	edge_expect_stat("admission.too_short", PAGES * (SHORT_ASKED - 1));
+	edge_expect_stat("admission.too_short_bytes", PAGES * (SHORT_ASKED - 1) * SHORT_BYTES);
+	edge_stop();
+	edge_restart();
+	expect_between(edge_stat("disk.written_bytes") - before, 0, SHORT_BYTES);
+	expect_between(edge_stat("disk.baseline_bytes") - baseline, 0, SHORT_BYTES);
+}
+
+SCENARIO("what is validated well is worth its bytes: the first 304 has it written")
+{
+	origin_says("/x", .fields = "Cache-Control: no-cache\r\n", .etag = "\"1\"",
+		    .pattern_bytes = SHORT_BYTES);
+	edge_start();
+	for (int i = 0; i < 3; i++)
+		expect_status(get("/x"), 200);
+	edge_wait_stat("disk.objects", 1);
+	edge_restart();
+	struct answer a = get("/x");
+	expect_status(a, 200);
+	expect_int((long long)a.body_bytes, SHORT_BYTES);
+	expect_text(heard_field(origin_request(origin_requests() - 1), "If-None-Match"), "\"1\"");
+}
+
+SCENARIO("a route that admits always has short lives written too")
+{
+	origin_says("*", .fields = "Cache-Control: max-age=5\r\n", .pattern_bytes = SHORT_BYTES);
+	edge_start_yaml("routes:\n  - { path: /always, admit: always }\n");
+	get("/other");
+	get("/other");
+	edge_expect_stat("admission.too_short", 1);
+	get("/always");
+	edge_wait_stat("disk.objects", 1);
+}

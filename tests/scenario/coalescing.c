@@ -359,6 +359,7 @@ SCENARIO("late clients of a large body wait for the one who stores it, when its 
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = end,
 		    .hold_at = 40 << 20);
 	edge_yaml("admission:\n  sightings: 1\n");
+	clock_hold();
 	edge_start("--disk", "512MiB");
 	struct call *call[N];
 	call[0] = call_get("/big");
@@ -380,6 +381,38 @@ SCENARIO("late clients of a large body wait for the one who stores it, when its 
 	struct answer a = client_read(idle, "GET");
 	expect(a.body_bytes == BYTES && memcmp(a.body, want, BYTES) == 0);
 	origin_expect_requests(1);
+}
+
+SCENARIO("late clients of a large body do not wait for one who makes its end hang")
+{
+	enum { BYTES = 48 << 20, PATIENCE_MS = 1000, STEP_MS = 250 };
+	enum {
+		UNKNOWN_MS = 2000
+	}; /* where no answer has come, or all at once: a fifth of timeouts.coalesce */
+	struct barrier *never = barrier_new();
+	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = never,
+		    .hold_at = 40 << 20, .hold_for = "X-Evil");
+	edge_yaml("admission:\n  sightings: 1\n");
+	clock_hold();
+	edge_start("--disk", "512MiB");
+	struct call *evil = call_with("GET", "/big", "X-Evil: 1\r\n", NULL);
+	barrier_arrivals(never, 1);
+	clock_settle();
+	struct call *late = call_get("/big");
+	edge_wait_requests(2);
+	clock_advance(PATIENCE_MS - 1);
+	origin_expect_requests(1);
+	for (int ms = 0; origin_requests() < 2;
+	     ms += STEP_MS) { /* what came at first speaks for it */
+		expect_that(ms <= 2 * UNKNOWN_MS, "it waits for over two patiences");
+		clock_advance(STEP_MS);
+		wait_until(origin_requests() >= edge_stat("origin.requests"));
+	}
+	struct answer a = call_wait(late);
+	expect(a.body_bytes == BYTES && memcmp(a.body, pattern(5, BYTES), BYTES) == 0);
+	origin_expect_requests(2);
+	barrier_open(never);
+	call_wait(evil);
 }
 
 SCENARIO("late clients of a large body wait only so long; then they fetch it too, and one writes")

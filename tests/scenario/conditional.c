@@ -73,7 +73,7 @@ SCENARIO("a stale object is revalidated by ETag; 304 refreshes it without writin
 	origin_says("/x", .fields = STALE, .etag = "\"v1\"", .pattern_bytes = BYTES, .seed = 2);
 	origin_says("/x", .fields_304 = FRESH "X-New: 1\r\n", .fields = FRESH, .etag = "\"v1\"",
 		    .pattern_bytes = BYTES, .seed = 2);
-	edge_start_yaml("admission:\n  sightings: 1\n");
+	edge_start_yaml("routes:\n  - { path: /, admit: always }\n");
 	get("/x");
 	edge_wait_stat("disk.objects", 1);
 	edge_restart(); /* all of it is on disk */
@@ -102,7 +102,7 @@ SCENARIO("a revalidation writes little")
 	enum { BYTES = 4 << 20 };
 	origin_says("/x", .fields = STALE, .fields_304 = STALE, .etag = "\"v1\"",
 		    .pattern_bytes = BYTES);
-	edge_start_yaml("admission:\n  sightings: 1\n");
+	edge_start_yaml("routes:\n  - { path: /, admit: always }\n");
 	get("/x");
 	edge_restart();
 	double before = edge_stat("disk.written_bytes");
@@ -321,4 +321,53 @@ SCENARIO("a HEAD that goes to the origin is news of the stored GET (RFC 9111 4.3
 			expect_field(a, "X-New", "1");
 		expect_int(origin_requests_for(text("/%d", i)), cases[i].kept ? 2 : 3);
 	}
+}
+
+#define NEWS "Cache-Control: no-cache\r\n"
+
+SCENARIO("who asks for what is new gets no answer whose lifetime was only guessed")
+{
+	origin_says("/index", .etag = "\"1\"", .last_modified = LM, .body = "one");
+	origin_says("/index", .etag = "\"2\"", .last_modified = LM, .body = "two", .times = 2);
+	origin_says("/said", .fields = FRESH, .etag = "\"1\"", .body = "said");
+	clock_hold();
+	edge_start();
+	get("/index");
+	get("/said");
+	clock_advance(2000);
+	expect_hit(get("/index")); /* it was guessed, and is fresh for who wants nothing else */
+	struct answer a = get_with("/index", "Cache-Control: max-age=0\r\n");
+	expect_answer(a, 200, "two");
+	expect_hit(get_with("/said", NEWS));
+	int asked = origin_requests_for("/index");
+	for (int i = 0; i < 20; i++) /* once a second, for all who ask so */
+		expect_answer(get_with("/index", i % 2 ? NEWS : "Pragma: no-cache\r\n"), 200,
+			      "two");
+	origin_expect_requests_for("/index", asked);
+	clock_advance(1000);
+	expect_answer(get_with("/index", NEWS), 200, "two");
+	expect_hit(get_with("/index", NEWS));
+	origin_expect_requests_for("/index", asked + 1);
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"2\"");
+}
+
+SCENARIO("all who ask for what is new at once wait for one validation")
+{
+	enum { MANY = 8 };
+	struct barrier *go = barrier_new();
+	struct call *calls[MANY];
+	origin_says("/index", .etag = "\"1\"", .last_modified = LM, .body = "one");
+	origin_says("/index", .etag = "\"2\"", .last_modified = LM, .body = "two", .hold_head = go);
+	clock_hold();
+	edge_start();
+	get("/index");
+	clock_advance(5000);
+	for (int i = 0; i < MANY; i++) {
+		calls[i] = call_with("GET", "/index", NEWS, NULL);
+		edge_wait_requests(2 + i);
+	}
+	barrier_open(go);
+	for (int i = 0; i < MANY; i++)
+		call_expect(calls[i], 200, "two");
+	origin_expect_requests(2);
 }

@@ -115,7 +115,7 @@ SCENARIO("a chunked body of which only the end is missing is whole when the orig
 	expect(try_ask("GET", "/2", NULL, NULL).cut); /* of which version, nobody can say */
 }
 
-/* What must not be taken for the rest, or cannot be asked for. */
+/* These must not be taken for the rest, or cannot be asked for. */
 static const struct {
 	const char *path, *first, *fields_first, *second;
 	int requests;

@@ -3,6 +3,7 @@
  * Chromium is asked through its DevTools protocol: JSON messages in WebSocket frames (RFC 6455).
  */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
 
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -307,8 +308,30 @@ SCENARIO_IN(90, "the page shows what /stats says, and lines at once")
 	wait_until(is_true("history.rows.requests.some(v => v > 0)"));
 	expect(is_true("document.querySelectorAll('#charts svg').length >= 8"));
 	wait_until(is_true("document.querySelectorAll('#charts .line').length >= 5"));
-	expect(is_true("document.querySelector('#banner').textContent === ''"));
+	expect(is_true("$('banner').dataset.level === 'ok'"));
+	expect(strstr(words("state"), "ok since ") != NULL && !*words("reasons"));
+	expect(strstr(words("failedall"), "0 of 15 since the start") != NULL);
+	/* Of fifteen requests nobody knows what others would have made of them. */
+	expect(strstr(words("whatifoff"), "Not known yet") != NULL && !*words("whatif"));
 	expect_that(!*browser.errors, "the console says: %s", browser.errors);
+}
+
+SCENARIO("the page's policy allows no script and no style but in files of its own")
+{
+	edge_start();
+	static const char *const paths[] = {"/", "/dashboard.css", "/dashboard.js"};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		struct client *c = client_open_to(edge_admin_port());
+		client_send(c, text("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", paths[i]));
+		struct answer a = client_read(c, "GET");
+		expect_status(a, 200);
+		const char *policy = field(a, "Content-Security-Policy");
+		expect_that(policy && strstr(policy, "default-src 'none'") &&
+				    !strstr(policy, "unsafe"),
+			    "%s: %s", paths[i], policy ? policy : "no policy");
+		expect(i > 0 || (!strstr(a.body, "style=") && !strstr(a.body, "<style") &&
+				 !strstr(a.body, "onclick")));
+	}
 }
 
 SCENARIO_IN(90, "the page is read in light and dark, wide and narrow, and with the keyboard alone")
@@ -347,9 +370,12 @@ SCENARIO_IN(90, "a banner says that an origin is out, and that twice does not an
 	open_page(text("http://127.0.0.1:%u/", edge_admin_port()));
 	wait_until(is_true(
 		"document.readyState === 'complete' && !!document.querySelector('.dot.out')"));
-	expect(strstr(words("banner"),
-		      "http://127.0.0.1:1 failed five times in a row or more (connect-failed)") !=
-	       NULL);
+	wait_until(is_true("$('banner').dataset.level === 'failing'"));
+	expect(strstr(words("reasons"),
+		      "the only server of origins fails: http://127.0.0.1:1 is failing "
+		      "(connect-failed)") != NULL);
+	wait_until(strcmp(words("failed"), "100.0%") == 0);
+	expect(is_true("$('failedbox').classList.contains('bad')"));
 	edge_stop();
 	wait_until(strstr(words("banner"), "does not answer") != NULL);
 }
@@ -361,20 +387,41 @@ limit_files(uint64_t bytes)
 	expect(prlimit(edge_pid(), RLIMIT_FSIZE, &r, NULL) == 0);
 }
 
+SCENARIO_IN(90, "a banner says that a certificate ends soon, and that a reload was refused")
+{
+	needs("chromium");
+	cert_write(text("%s/a.pem", kit_dir()), .names = "a.example", .from_days = -9,
+		   .until_days = -1);
+	cert_write(text("%s/b.pem", kit_dir()), .names = "b.example", .from_days = -9,
+		   .until_days = 5);
+	cert_write(text("%s/c.pem", kit_dir()), .names = "c.example");
+	edge_start_yaml("listen: [ \"127.0.0.1:0\", \"https://127.0.0.1:0\" ]\n"
+			"tls: { certificates: [ %D/a.pem, %D/b.pem, %D/c.pem ] }\n");
+	open_page(text("http://127.0.0.1:%u/", edge_admin_port()));
+	wait_until(is_true("document.getElementById('banner') !== null"));
+	wait_until(strstr(words("reasons"), "1 certificate has expired: a.example") != NULL);
+	expect(strstr(words("reasons"), "b.example") != NULL);
+	expect(strstr(words("reasons"), "c.example") == NULL);
+	expect(is_true("$('banner').dataset.level === 'degraded'"));
+	edge_rewrite("no_such_setting: on\n");
+	edge_signal(SIGHUP);
+	wait_until(strstr(words("reasons"), "the last reload was refused") != NULL);
+}
+
 SCENARIO_IN(90, "a banner says that the disk fails, until it works again")
 {
 	open_dashboard();
-	expect_that(!*words("banner"), "the page warns of %s", words("banner"));
+	expect_that(!*words("reasons"), "the page warns of %s", words("reasons"));
 	limit_files(1);
 	get("/new");
 	get("/new");
 	edge_wait_stat("disk.failing", 1);
-	wait_until(strstr(words("banner"), "The cache disk fails") != NULL);
+	wait_until(strstr(words("reasons"), "of the cache cannot be used") != NULL);
 	limit_files(RLIM_INFINITY);
-	/* What is stored says that the disk works again. */
+	/* A stored object says that the disk works again. */
 	for (int i = 0; edge_stat("disk.failing") > 0; i++) {
 		get(text("/new/%d", i));
 		get(text("/new/%d", i));
 	}
-	wait_until(!*words("banner"));
+	wait_until(!*words("reasons"));
 }

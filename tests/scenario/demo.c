@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ SCENARIO("few requests are a demo too, and of a flag that is said twice the last
 		    o.status, o.out, o.err);
 }
 
-/* What a demo on a terminal of so many columns says, until it has said the words. */
+/* Reads what a demo says on a terminal, until it has said the words. */
 static char *
 said_on_terminal(int fd, struct heap *said, const char *words)
 {
@@ -120,4 +121,40 @@ SCENARIO("at the end it stays, with a trickle of traffic, until Ctrl-C")
 	expect_int(kill(pid, SIGINT), 0);
 	expect_int(kit_reap(pid, KIT_FOREVER), 0);
 	close(fd);
+}
+
+#define SMALL " demo --requests 200 --exit --workers 1 --connections 2"
+
+SCENARIO("a demo that may open too few files says how many it needs")
+{
+	static const int limits[] = {16, 40, 100};
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		struct output o =
+			program("sh", "-c",
+				text("ulimit -n %d && exec %s" SMALL, limits[i], edge_binary()));
+		expect_int(o.status, 1);
+		expect_that(strstr(o.err, "raise the limit"), "ulimit -n %d: %s", limits[i], o.err);
+	}
+}
+
+SCENARIO(
+	"a demo that can start too few threads says so, wherever it is, and waits for none of them")
+{
+	needs("setpriv");
+	needs("prlimit");
+	if (geteuid() != 0)
+		skip("the limit of processes is that of a user of its own: this takes root");
+	chmod(kit_dir(), 0777);
+	int n = 1, status = 1;
+	for (; n < 60 && status; n++) { /* by a user that nobody else is */
+		struct output o = program(
+			"sh", "-c",
+			text("TMPDIR=%s exec setpriv --reuid=%d --regid=65534 --clear-groups prlimit "
+			     "--nproc=%d %s" SMALL,
+			     kit_dir(), 600000 + (int)getpid(), n, edge_binary()));
+		status = o.status;
+		expect_that(status == 0 || (status == 1 && strstr(o.err, "thread")),
+			    "%d threads: %d, %s", n, status, o.err);
+	}
+	expect_that(status == 0 && n > 10, "it ran with %d threads", n);
 }

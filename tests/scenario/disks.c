@@ -23,19 +23,6 @@ prepare(void)
 	edge_wait_stat("disk.objects", N);
 }
 
-static int
-hits(void)
-{
-	int n = 0;
-	for (int i = 0; i < N; i++) {
-		struct answer a = get(text("/o/%d", i));
-		expect_status(a, 200);
-		expect(a.body_bytes == BYTES && is_pattern(a.body, (uint64_t)i, 0, BYTES));
-		n += verdict_has(a, "hit");
-	}
-	return n;
-}
-
 SCENARIO("two disks hold one cache, over a restart and kill -9")
 {
 	prepare();
@@ -43,10 +30,10 @@ SCENARIO("two disks hold one cache, over a restart and kill -9")
 	expect_int((long long)(edge_stat("disks.0.objects") + edge_stat("disks.1.objects")), N);
 	expect_int((long long)edge_stat("disk.limit_bytes"), 128 << 20);
 	edge_restart();
-	expect_int(hits(), N);
+	expect_int(hits_of("/o/", N, BYTES), N);
 	edge_kill9();
 	edge_restart();
-	expect_int(hits(), N);
+	expect_int(hits_of("/o/", N, BYTES), N);
 	struct client *c = client_open_to(edge_admin_port());
 	client_send(c, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 	struct answer a = client_read(c, "GET");
@@ -65,14 +52,19 @@ SCENARIO("a disk that is away is left out, and comes back empty")
 	edge_restart();
 	expect(edge_said("The other disks are used without it"));
 	expect_int((long long)edge_stat("disk.left_out"), 1);
-	expect_int(hits(), N - second);
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+	expect_answer(
+		client_read(c, "GET"), 200,
+		"degraded: 1 of 2 directories of the cache cannot be used (the log says more)\n");
+	expect_int(hits_of("/o/", N, BYTES), N - second);
 	edge_stop();
 	expect_int(unlink(dir), 0);
 	expect_int(rename(aside, dir), 0);
 	edge_restart();
 	expect(edge_said("starting empty"));
 	expect_int((long long)edge_stat("disk.left_out"), 0);
-	expect_int(hits(), N);
+	expect_int(hits_of("/o/", N, BYTES), N);
 }
 
 SCENARIO("a disk that is named twice is refused")

@@ -20,7 +20,7 @@ drip_together(struct client **c, int n, const char *field, size_t sent)
 	}
 }
 
-/* What comes behind so many bytes is the body's, to its end. */
+/* All bytes behind so many are the body's, to its end. */
 static void
 expect_rest(struct client *c, size_t sent)
 {
@@ -74,8 +74,8 @@ SCENARIO("who reads a body that drips does not try without an end when another f
 		expect_rest(readers[i], SENT);
 }
 
-/* What another client was answered meanwhile lies on disk: an answer that comes now is not filed,
- * for it may vary on more. */
+/* Another client's answer lies on disk meanwhile: an answer that comes now is not filed, for it may
+ * vary on more. */
 SCENARIO("who reads a body that drips goes on with a fetch of its own that is not kept")
 {
 	enum { SENT = 200000 };

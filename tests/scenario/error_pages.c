@@ -1,4 +1,4 @@
-/* What the proxy itself answers, in the form that the client likes, and the name of a request by
+/* The proxy itself answers in the form that the client likes, and with the name of a request by
  * which page, log and origin can be put together. */
 #include "tests/kit/kit.h"
 

@@ -1,5 +1,6 @@
 /* The files of config/examples are what a stranger begins with: check finds nothing in them, and they
- * serve. Only addresses, paths and sizes are this test's. */
+ * serve. Only addresses, paths and sizes are this test's (tests/kit/example.h). */
+#include "tests/kit/example.h"
 #include "tests/kit/kit.h"
 #include "tests/kit/tls.h"
 
@@ -9,90 +10,13 @@
 
 #define CACHEABLE "Cache-Control: max-age=600\r\n"
 
-/* In every example; the longer of two that begin alike comes first. */
-static const struct {
-	const char *theirs, *ours;
-} swaps[] = {
-	/* clang-format off */
-	{"0.0.0.0:8080",                                        "127.0.0.1:0"},
-	{"0.0.0.0:8443",                                        "127.0.0.1:0"},
-	{"0.0.0.0:80",                                          "127.0.0.1:0"},
-	{"0.0.0.0:443",                                         "127.0.0.1:0"},
-	{"0.0.0.0:9090",                                        "0.0.0.0:0"},
-	{"https://origin.example.com",                          "%O"},
-	{"https://media.example.com",                           "%O"},
-	{"https://assets.s3.eu-central-1.amazonaws.com",        "%O"},
-	{"http://10.0.1.10:8000",                               "%O"},
-	{"http://10.0.1.11:8000",                               "http://127.0.0.1:1"},
-	{"http://10.0.2.10:8000",                               "http://127.0.0.1:2"},
-	{"http://10.0.1.20:9000",                               "%O"},
-	{"http://10.0.1.30:8080",                               "%O"},
-	{"10.0.0.0/8",                                          "127.0.0.1"},
-	{"/etc/twice/",                                         "%D/etc/"},
-	{"/var/",                                               "%D/"},
-	{"/run/twice/",                                         "%D/"},
-	{"/mnt/",                                               "%D/"},
-	{"100GiB",                                              "64MiB"},
-	{"200GiB",                                              "64MiB"},
-	{"500GiB",                                              "64MiB"},
-	{"1500GiB",                                             "64MiB"},
-	{"memory: 1GiB",                                        "memory: 8MiB"},
-	{"memory: 2GiB",                                        "memory: 8MiB"},
-	{"memory: 4GiB",                                        "memory: 8MiB"},
-	{"memory: 8GiB",                                        "memory: 8MiB"},
-	{"capacity: 50M",                                       "capacity: 50k"},
-	/* clang-format on */
-};
-
-/* The words of the file, with this test's places, as one pass: what was put in is not looked at. */
-static char *
-read_example(const char *name)
-{
-	enum { MOST = 1 << 16 };
-	char *in = calloc(1, MOST), *out = calloc(1, MOST), *to = out;
-	FILE *f = fopen(text("config/examples/%s.yaml", name), "r");
-	expect_that(f != NULL, "there is no example %s", name);
-	expect(fread(in, 1, MOST - 1, f) > 0);
-	fclose(f);
-	for (const char *p = in; *p;) {
-		size_t i = 0, n = sizeof swaps / sizeof *swaps;
-		while (i < n && strncmp(p, swaps[i].theirs, strlen(swaps[i].theirs)) != 0)
-			i++;
-		if (i == n) {
-			*to++ = *p++;
-			continue;
-		}
-		to += sprintf(to, "%s", swaps[i].ours);
-		p += strlen(swaps[i].theirs);
-	}
-	return out;
-}
-
-/* What an administrator has made before. */
-static void
-make_places(void)
-{
-	static const char *const dirs[] = {
-		"etc",	     "etc/certs",      "cache",
-		"log",	     "log/twice",      "lib",
-		"lib/twice", "lib/twice/acme", "lib/twice/acme/.well-known",
-		"nvme0",     "nvme1",	       "lib/twice/acme/.well-known/acme-challenge"};
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
-		mkdir(text("%s/%s", kit_dir(), dirs[i]), 0755);
-	cert_write(text("%s/etc/certs/all.pem", kit_dir()),
-		   .names = "shop.example.com,*.blog.example.com");
-	FILE *f = fopen(text("%s/etc/admin.token", kit_dir()), "w");
-	fputs("0123456789abcdef\n", f);
-	fclose(f);
-}
-
 /* Checks the example, where nothing must be found, and starts it. */
 static void
 start_example(const char *name)
 {
 	by_http_only();
-	make_places();
-	edge_yaml(read_example(name));
+	example_places();
+	edge_yaml(example_settings(example_read(text("config/examples/%s.yaml", name))));
 	edge_start();
 	const char *twice = edge_binary();
 	struct output o = program(twice, "check", "-c", text("%s/twice.yaml", kit_dir()));
@@ -117,7 +41,7 @@ SCENARIO("one-origin.yaml serves, with a log and a Unix socket for admin")
 	expect_that(o.status == 0, "%s", o.err);
 	edge_stop();
 	struct stat st;
-	expect(stat(text("%s/log/twice/access.log", kit_dir()), &st) == 0 && st.st_size > 0);
+	expect(stat(text("%s/var/log/twice/access.log", kit_dir()), &st) == 0 && st.st_size > 0);
 }
 
 /* The port of the listener with TLS. */
@@ -146,7 +70,7 @@ SCENARIO("many-hosts.yaml sends http to https, and each host to its origins by i
 	origin_says("/b?a=1&b=2", .fields = CACHEABLE, .body = "blog");
 	start_example("many-hosts");
 	expect_int(get_with("/a", "Host: shop.example.com\r\n").status / 100, 3);
-	FILE *f = fopen(text("%s/lib/twice/acme/.well-known/acme-challenge/t", kit_dir()), "w");
+	FILE *f = fopen(text("%s/var/lib/twice/acme/.well-known/acme-challenge/t", kit_dir()), "w");
 	fputs("proof", f);
 	fclose(f);
 	expect_answer(get("/.well-known/acme-challenge/t"), 200, "proof");
@@ -154,7 +78,9 @@ SCENARIO("many-hosts.yaml sends http to https, and each host to its origins by i
 	expect_answer(ask_tls("shop.example.com", "/a?x=1&utm_source=mail", ""), 200, "shop");
 	expect_hit(ask_tls("shop.example.com", "/a?x=1&utm_source=feed", ""));
 	expect_miss(ask_tls("shop.example.com", "/a?x=1", "Cookie: session=1\r\n"));
+	expect_text(heard_field(origin_last(), "Host"), "shop.example.com");
 	expect_answer(ask_tls("shop.example.com", "/api/v1", ""), 200, "api");
+	expect_text(heard_field(origin_last(), "Host"), "api.internal");
 	expect_miss(ask_tls("shop.example.com", "/api/v1", ""));
 	expect_answer(ask_tls("x.blog.example.com", "/b?b=2&a=1", ""), 200, "blog");
 	expect_hit(ask_tls("x.blog.example.com", "/b?a=1&b=2", ""));
@@ -205,6 +131,8 @@ SCENARIO("media.yaml answers ranges of a large file from its cache, on two disks
 	origin_says("/film", .fields = CACHEABLE, .etag = "\"film\"", .body = film, .body_bytes = n,
 		    .ranges = true);
 	start_example("media");
+	get("/film");
+	expect_text(heard_field(origin_request(0), "Host"), "media.example.com");
 	for (int i = 0; i < 2; i++) {
 		struct answer a = get_with("/film", "Range: bytes=2000000-2000999\r\n");
 		expect_int(a.status, 206);
@@ -212,6 +140,44 @@ SCENARIO("media.yaml answers ranges of a large file from its cache, on two disks
 	}
 	struct stat st;
 	expect(stat(text("%s/nvme1/twice/seed", kit_dir()), &st) == 0);
+}
+
+/* The # before its lines for admin is taken away. */
+static char *
+read_docker(void)
+{
+	char *words = example_read("packaging/docker.yaml");
+	for (char *at; (at = strstr(words, "#admin"));)
+		memmove(at, at + 1, strlen(at));
+	return example_settings(words);
+}
+
+static int
+metrics(const char *fields)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_send(c, text("GET /metrics HTTP/1.1\r\nHost: 10.0.0.5\r\n%s\r\n", fields));
+	int status = client_read(c, "GET").status;
+	client_close(c);
+	return status;
+}
+
+SCENARIO("docker.yaml with its two lines for admin shows metrics to who has the token, and is well")
+{
+	by_http_only();
+	mkdir(text("%s/secrets", kit_dir()), 0755);
+	FILE *f = fopen(text("%s/secrets/twice-admin-token", kit_dir()), "w");
+	fputs("0123456789abcdef\n", f);
+	fclose(f);
+	edge_yaml(read_docker());
+	edge_start();
+	expect_int(metrics(""), 403);
+	expect_int(metrics("Authorization: Bearer 0123456789abcdef\r\n"), 200);
+	const char *check =
+		text("%s stats --json --admin unix:%s/admin.sock", edge_binary(), kit_dir());
+	expect_int(program("sh", "-c", check).status, 0);
+	edge_stop();
+	expect_int(program("sh", "-c", check).status, 1);
 }
 
 /* A new example must have its scenario. */

@@ -37,7 +37,7 @@ word(const char *query, const char *path)
 	return json_is_string(v) ? json_string_value(v) : "";
 }
 
-/* What is said of the header with that name in a list of them. */
+/* Finds what a list of headers says of the one with that name. */
 static const char *
 header(const char *query, const char *list, const char *name, const char *what)
 {
@@ -53,7 +53,7 @@ header(const char *query, const char *list, const char *name, const char *what)
 	return "";
 }
 
-/* What became of a request is noted when it has ended, which its client may know first. */
+/* The outcome of a request is noted when it has ended, which its client may know first. */
 static void
 expect_soon(const char *query, const char *path, const char *value)
 {
@@ -106,7 +106,7 @@ SCENARIO("each header of a request is explained: where it goes, and what it does
 		    "It is not sent to the origin.");
 	expect_text(header(ASKED, "headers", "if-none-match", "origin"), "");
 	expect_text(header(ASKED, "headers", "if-none-match", "does"),
-		    "It is answered here, from the whole.");
+		    "The cache answers it from the whole object.");
 	expect(strstr(header(ASKED, "headers", "cache-control", "does"), "ignore") != NULL);
 	expect(strlen(header(ASKED, "headers", "accept-encoding", "origin")) > 0);
 	/* The variant is known for requests with no key header, so the same URL without one. */
@@ -136,8 +136,66 @@ SCENARIO("each header of a stored answer is explained, and why an answer was not
 	expect_text(word(URL "/s", "last.not_stored"), "");
 }
 
+SCENARIO("a lifetime by default_ttl is no guess, and none is none")
+{
+	by_http_only();
+	origin_says("/d", .etag = "\"1\"", .body = "x");
+	origin_says("/g", .fields = "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n");
+	origin_says("/g?2", .fields = "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n");
+	origin_says("/s", .fields = "Cache-Control: max-age=60\r\n");
+	edge_start_yaml(EDGE_CACHE("  default_ttl: 1m\n"));
+	for (const char *at = "dgs"; *at; at++)
+		get(text("/%c", *at));
+	expect_soon(URL "/d", "stored.lifetime_by", "default_ttl");
+	expect_soon(URL "/g", "stored.lifetime_by", "default_ttl");
+	expect_soon(URL "/s", "stored.lifetime_by", "origin");
+	const char *at = text("127.0.0.1:%u", edge_admin_port());
+	struct output o = program(edge_binary(), "explain", URL "/d", "--admin", at);
+	expect_that(!strstr(o.out, "guessed") && strstr(o.out, "(cache.default_ttl)") &&
+			    strstr(o.out, "cache.default_ttl gives it one"),
+		    "%s", o.out);
+	edge_stop();
+	edge_start_yaml(EDGE_CACHE(""));
+	origin_says("/n", .etag = "\"1\"", .body = "x");
+	get("/n");
+	get("/g?2");
+	expect_soon(URL "/g?2", "stored.lifetime_by", "guessed");
+	expect_soon(URL "/n", "stored.lifetime_by", "none");
+}
+
+SCENARIO("why an answer was not stored is a sentence with what would change it")
+{
+	static const struct {
+		const char *path, *fields, *word, *names;
+	} rows[] = {
+		{"/private", "Cache-Control: private\r\n", "private", "CDN-Cache-Control"},
+		{"/never", "Cache-Control: no-store\r\n", "no-store", "CDN-Cache-Control"},
+		{"/cookie", "Cache-Control: max-age=60\r\nSet-Cookie: a=b\r\n", "set-cookie",
+		 "set_cookie: strip"},
+		{"/star", "Cache-Control: max-age=60\r\nVary: *\r\n", "vary-star", "Vary: *"},
+		{"/stale", "Cache-Control: max-age=0\r\n", "no-use", "max-age"},
+	};
+	by_http_only();
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		origin_says(rows[i].path, .fields = rows[i].fields, .body = "x");
+	edge_start();
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *url = text(URL "%s", rows[i].path);
+		get(rows[i].path);
+		expect_soon(url, "last.not_stored", rows[i].word);
+		expect_that(strstr(word(url, "last.because"), rows[i].names), "%s: %s",
+			    rows[i].path, word(url, "last.because"));
+		expect_text(word(url, "last.answer"), "miss");
+	}
+	struct output o = program(edge_binary(), "explain", URL "/cookie", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_that(strstr(o.out, "It was not stored (set-cookie). It sets a cookie"), "%s", o.out);
+	expect_that(strstr(o.out, "status 200, not-storable (miss)"), "%s", o.out);
+}
+
 SCENARIO("why the answer to a HEAD was not stored: its page forbids it, or it is a HEAD")
 {
+	by_http_only();
 	origin_says("/p", .fields = "Cache-Control: private\r\n");
 	origin_says("/s", .fields = "Cache-Control: max-age=60\r\n");
 	edge_start();
@@ -290,5 +348,34 @@ SCENARIO("twice explain says it for people")
 	expect_that(o.status == 0 && strstr(o.out, "a request would: answer"), "exit %d: %s",
 		    o.status, o.err);
 	expect_int(program(bin, "explain").status, 2);
-	expect_int(program(bin, "explain", "nonsense", "--admin", at).status, 1);
+	expect_int(program(bin, "explain", "nonsense", "--admin", at).status, 2);
+}
+
+/* The value of Accept that the origin would be sent. */
+static const char *
+accept_of(const char *query)
+{
+	size_t i;
+	const json_t *header;
+	json_array_foreach(part_of(query, "headers"), i, header)
+	{
+		const char *name = json_string_value(json_object_get(header, "name"));
+		if (name && strcasecmp(name, "Accept") == 0)
+			return json_string_value(json_object_get(header, "origin"));
+	}
+	return NULL;
+}
+
+SCENARIO("a signed request is said to go as it came, unless its normal form is the same")
+{
+	by_http_only();
+	edge_start();
+	char *all = text("%s", URL "/x&header=Accept:%20a/b,%20c/d"),
+	     *own = text("%s&header=Authorization:%%20x", all);
+	expect(!says_why(all, "goes to the origin as it came"));
+	expect_text(accept_of(all), "a/b,c/d");
+	expect(says_why(own, "goes to the origin as it came"));
+	expect_text(accept_of(own), "a/b, c/d");
+	expect(!says_why(URL "/x&header=Accept:%20a/b&header=Authorization:%20x",
+			 "goes to the origin as it came"));
 }

@@ -1,4 +1,4 @@
-/* What the origin is told about the client and the way, and what the client is told (RFC 9110 7.6,
+/* The origin is told about the client and the way, and the client about the way (RFC 9110 7.6,
  * RFC 7239). */
 #include "tests/kit/kit.h"
 

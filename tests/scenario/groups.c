@@ -127,6 +127,89 @@ SCENARIO("a server that answers 503 five times in a row is left alone, and /stat
 	wait_until(edge_said("is left alone for a while: 503"));
 }
 
+enum { MANY = 30 };
+
+static void
+first_is_busy_at(const char *paths)
+{
+	for (int i = 0; i < MANY; i++)
+		origin_says(text("@1%s%d", paths, i), .status = 503, NO_STORE, .body = "busy");
+}
+
+SCENARIO("a URL at which servers answer 503 has none left alone while they answer others")
+{
+	all_say(1, 2);
+	first_is_busy_at("/x?");
+	clock_hold();
+	edge_start_yaml(text("origins:\n%s", group("web", 1, 2, "    balance: order\n")));
+	for (int round = 0; round < 3; round++, clock_advance(1000)) {
+		expect_answer(get("/fine"), 200, "door 1");
+		for (int i = 0; i < MANY; i++)
+			expect_answer(get(text("/x?%d", i)), 503, "busy");
+	}
+	expect_answer(get("/fine"), 200, "door 1");
+	expect(!edge_said("is left alone"));
+}
+
+static struct answer
+get_from(unsigned client, const char *path)
+{
+	return get_with(path, text("X-Forwarded-For: 192.0.2.%u\r\n", client));
+}
+
+SCENARIO("one client at many URLs has no server left alone while others are answered; several have")
+{
+	all_say(1, 2);
+	first_is_busy_at("/x");
+	clock_hold();
+	edge_start_yaml(text("forwarded:\n  trust: [ 127.0.0.0/8 ]\norigins:\n%s",
+			     group("web", 1, 2, "    balance: order\n")));
+	for (int round = 0; round < 3; round++, clock_advance(1000)) {
+		expect_answer(get_from(2, "/fine"), 200, "door 1");
+		for (int i = 0; i < MANY; i++)
+			expect_answer(get_from(1, text("/x%d", i)), 503, "busy");
+	}
+	expect_answer(get_from(2, "/fine"), 200, "door 1");
+	unsigned others = 0;
+	while (others < MANY && get_from(10 + others, text("/x%u", others)).status == 503)
+		others++;
+	expect_between(others, 4, MANY - 1); /* the first client's failures speak too now */
+	wait_until(edge_said("is left alone for a while: 503"));
+}
+
+SCENARIO("a server that fails most clients is left alone, though one is answered all the time")
+{
+	bool out = false;
+	all_say(1, 2);
+	first_is_busy_at("/x");
+	clock_hold();
+	edge_start_yaml(text("forwarded:\n  trust: [ 127.0.0.0/8 ]\norigins:\n%s",
+			     group("web", 1, 2, "    balance: order\n")));
+	for (unsigned i = 0; i < MANY && !out; i++) {
+		struct answer a = get_from(200, "/fine");
+		out = strcmp(a.body, "door 2") == 0;
+		if (!out)
+			get_from(i, text("/x%u", i));
+	}
+	expect(out);
+}
+
+SCENARIO(
+	"a server that fails all that one client asks for is left alone, though it was well before")
+{
+	all_say(2, 2);
+	origin_says("@1*", NO_STORE, .body = "door 1", .times = 3);
+	origin_says("@1*", .status = 503, NO_STORE, .body = "busy");
+	clock_hold();
+	edge_start_yaml(text("origins:\n%s", group("web", 1, 2, "    balance: order\n")));
+	for (int i = 0; i < 3; i++)
+		expect_answer(get(text("/%d", i)), 200, "door 1");
+	clock_advance(1000);
+	for (int i = 0; i < 5; i++)
+		expect_answer(get(text("/%d", i)), 503, "busy");
+	expect_answer(get("/0"), 200, "door 2");
+}
+
 SCENARIO("one server of two is asked all the same when both are dead, and known when it is back")
 {
 	all_say(1, 2);
@@ -232,7 +315,7 @@ SCENARIO("routes choose the group by host, exact or below a name, and by path; t
 				      choices[i].from);
 }
 
-/* Who could be of two groups is not kept, or a request in an odd spelling would fill the cache of
+/* A request that could be of two groups is not kept, or an odd spelling would fill the cache of
  * another group's URL with this group's answer. */
 SCENARIO("a spelling that groups could read in two ways fills no other group's cache")
 {
@@ -258,12 +341,12 @@ SCENARIO("a spelling that groups could read in two ways fills no other group's c
 SCENARIO(
 	"a hanging group fills its own queue, is refused with 503 and Retry-After, and no other waits")
 {
-	enum { CONNECTIONS = 2, QUEUE = 3, WORKERS = 2, ROOM = CONNECTIONS * WORKERS + QUEUE };
+	enum { CONNECTIONS = 2, QUEUE = 3, ROOM = CONNECTIONS + QUEUE };
 	struct barrier *go = barrier_new();
 	struct call *calls[ROOM];
 	origin_says("@1*", NO_STORE, .hold_head = go, .body = "late");
 	origin_says("@2*", NO_STORE, .body = "quick");
-	edge_start_yaml(text("origins:\n%s%s"
+	edge_start_yaml(text("workers: 1\norigins:\n%s%s"
 			     "routes: [ { path: /slow/, origin: slow } ]\n",
 			     group("quick", 2, 2, ""),
 			     group("slow", 1, 1,
@@ -279,7 +362,7 @@ SCENARIO(
 	for (int i = 0; i < 20; i++)
 		expect_answer(get(text("/%d", i)), 200, "quick");
 	edge_expect_stat("origin.refused", 1);
-	expect_int(heard_at(1) <= CONNECTIONS * WORKERS, 1);
+	expect_int(heard_at(1) <= CONNECTIONS, 1);
 	barrier_open(go);
 	for (int i = 0; i < ROOM; i++)
 		call_expect(calls[i], 200, "late");

@@ -236,6 +236,61 @@ SCENARIO("a bomb: a head of few bytes that becomes a hundred times as long")
 	expect_calmed(c, "http2.ended_headers", other);
 }
 
+/* A line "x: y..." of so many bytes enters the table (0: none does), and the newest one is named so often. */
+static int
+ask_with_lines(struct client *c, int stream, size_t bytes, int times)
+{
+	char block[6000], *at = block;
+	uint8_t answer[64];
+	memcpy(at, "\x82\x86\x84\1\1a", 6); /* GET, http, "/", :authority: a */
+	at += 6;
+	if (bytes) {
+		*at++ = 0x40;
+		*at++ = 1;
+		*at++ = 'x';
+		*at++ = 0x7f;
+		*at++ = (char)(((bytes - 127) & 127) | 128);
+		*at++ = (char)((bytes - 127) >> 7);
+		memset(at, 'y', bytes);
+		at += bytes;
+	}
+	memset(at, 0xbe, (size_t)times);
+	at += times;
+	h2_raw_frame(c, H2_HEADERS, H2_END_STREAM | H2_END_HEADERS, stream, block,
+		     (size_t)(at - block));
+	expect(h2_raw_wait(c, H2_HEADERS, stream, answer, sizeof answer));
+	/* ":status: 200" of the static table, behind an update of the table's size; else a literal */
+	return memchr(answer, 0x88, 4) ? 200 : 0;
+}
+
+SCENARIO("a line in the table of HPACK is said once, not again and again")
+{
+	begin();
+	struct client *c = h2_raw_open();
+	expect_int(ask_with_lines(c, 1, 3900, 0), 200);
+	expect_int(ask_with_lines(c, 3, 0, 1), 200);
+	expect_int(ask_with_lines(c, 5, 0, 7), 0);
+	expect_int(ask_with_lines(c, 7, 0, 1), 200);
+	origin_expect_requests(2);
+}
+
+SCENARIO("a long line that comes in CONTINUATION is no more than its bytes say")
+{
+	begin();
+	struct client *c = h2_raw_open();
+	char line[10010] = "\0\1z\x7f";
+	uint8_t answer[64];
+	enum { BYTES = 10000 };
+	line[4] = (char)(((BYTES - 127) & 127) | 128);
+	line[5] = (char)((BYTES - 127) >> 7);
+	memset(line + 6, 'y', BYTES);
+	h2_raw_frame(c, H2_HEADERS, H2_END_STREAM, 1, "\x82\x86\x84\1\1a", 6);
+	h2_raw_frame(c, H2_CONTINUATION, H2_END_HEADERS, 1, line, BYTES + 6);
+	expect(h2_raw_wait(c, H2_HEADERS, 1, answer, sizeof answer));
+	expect(memchr(answer, 0x88, 4));
+	expect_int((int)strlen(heard_field(origin_last(), "z")), BYTES);
+}
+
 SCENARIO("PINGs by a client that reads nothing")
 {
 	struct h2_client *other = begin();

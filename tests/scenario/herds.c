@@ -208,6 +208,60 @@ SCENARIO("a leader that hangs by its own fault holds up the others for a second,
 	barrier_open(never);
 }
 
+/* Those who wait behind a leader that hangs get another fetch after wait_ms, and not before. */
+static void
+hangs_for(int wait_ms)
+{
+	struct barrier *never = barrier_new();
+	int before = (int)edge_stat("origin.requests");
+	origin_says("/x", .fields = FRESH, .body = "late", .hold_head = never);
+	origin_says("/x", .fields = FRESH, .body = "well");
+	struct client *leader = client_open();
+	client_request(leader, "GET", "/x", "X-Evil: 1\r\n");
+	barrier_arrivals(never, 1);
+	struct call *calls[HERD];
+	herd(calls, HERD, "/x");
+	clock_advance(wait_ms - 1);
+	edge_expect_stat("origin.requests", before + 1);
+	clock_advance(TICK_MS);
+	for (int i = 0; i < HERD; i++)
+		call_expect(calls[i], 200, "well");
+	origin_expect_requests_for("/x", 2);
+	client_reset(leader);
+	barrier_open(never);
+}
+
+SCENARIO("a leader that hangs before any answer came holds up the others for a fifth of the limit")
+{
+	clock_hold();
+	edge_start_yaml("timeouts:\n  coalesce: 10s\n");
+	hangs_for(2000);
+}
+
+SCENARIO("a stranger's slow URLs do not make the others wait longer for a leader that hangs")
+{
+	enum { SLOW = 6, QUICK = 8 };
+	struct barrier *slow = barrier_new();
+	struct call *calls[SLOW];
+	for (int i = 0; i < SLOW; i++)
+		origin_says(text("/slow?%d", i), .fields = NO_STORE, .body = "x",
+			    .hold_head = slow);
+	for (int i = 0; i < QUICK; i++)
+		origin_says(text("/quick%d", i), .fields = NO_STORE, .body = "x");
+	clock_hold();
+	edge_start();
+	for (int i = 0; i < SLOW; i++)
+		calls[i] = call_get(text("/slow?%d", i));
+	barrier_arrivals(slow, SLOW);
+	clock_advance(5000);
+	barrier_open(slow);
+	for (int i = 0; i < SLOW; i++)
+		call_expect(calls[i], 200, "x");
+	for (int i = 0; i < QUICK; i++)
+		get(text("/quick%d", i));
+	hangs_for(1000);
+}
+
 SCENARIO("many that hang by their own fault hold up the others for some seconds, not for all time")
 {
 	enum { EVIL = 7 };
@@ -374,7 +428,8 @@ SCENARIO("followers of a page of unknown length that breaks off soon get another
 
 SCENARIO("what another fetch brings of another version is not put behind what was sent")
 {
-	enum { BYTES = 600000, SENT = 200000 };
+	/* So little is fetched to its end, though nobody reads it: rest.h. */
+	enum { BYTES = 500000, SENT = 200000 };
 	struct barrier *never = barrier_new();
 	char *got = malloc(BYTES);
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
@@ -477,6 +532,91 @@ SCENARIO("a page that is refused to everybody is not a queue")
 	for (int i = 0; i < N; i++)
 		expect_status(call_wait(calls[i]), 401);
 	origin_expect_requests(N);
+}
+
+static const struct {
+	const char *path, *fields;
+	int status;
+} errors[] = {
+	{"/404", "Cache-Control: no-cache, must-revalidate, max-age=0\r\n", 404},
+	{"/403", "", 403},
+	{"/429", "", 429},
+	{"/503", "Cache-Control: no-store\r\n", 503},
+};
+
+static void
+call_all(struct call **calls, int n, const char *target)
+{
+	int before = (int)edge_stat("requests.total");
+	for (int i = 0; i < n; i++)
+		calls[i] = call_get(target);
+	edge_wait_requests(before + n);
+}
+
+/* The application takes a second to find that a page is missing, and nobody may keep that. */
+SCENARIO(
+	"after one error that is not for keeping those who waited go all at once, and so do the next")
+{
+	enum { N = sizeof errors / sizeof *errors, MANY = 12 };
+	struct barrier *first[N], *rest[N];
+	struct call *calls[MANY];
+	for (int i = 0; i < N; i++) {
+		first[i] = barrier_new();
+		rest[i] = barrier_new();
+		origin_says(errors[i].path, .status = errors[i].status, .fields = errors[i].fields,
+			    .body = "no", .hold_head = first[i]);
+		origin_says(errors[i].path, .status = errors[i].status, .fields = errors[i].fields,
+			    .body = "no", .hold_head = rest[i], .times = 99);
+	}
+	clock_hold();
+	edge_start("--workers", "1");
+	for (int i = 0; i < N; i++) {
+		bool inherited = errors[i].status >= 500; /* by those who asked the very same */
+		note("%s", errors[i].path);
+		call_all(calls, MANY, errors[i].path);
+		barrier_arrivals(first[i], 1);
+		expect_int(origin_requests_for(errors[i].path), 1);
+		barrier_open(first[i]);
+		if (!inherited)
+			barrier_arrivals(rest[i], MANY - 1);
+		for (int k = 0; k < MANY && inherited; k++)
+			expect_status(call_wait(calls[k]), errors[i].status);
+		int before = origin_requests_for(errors[i].path);
+		struct call *more[MANY];
+		call_all(more, MANY, errors[i].path);
+		barrier_arrivals(rest[i], before - 1 + MANY);
+		barrier_open(rest[i]);
+		for (int k = 0; k < MANY; k++)
+			expect_status(call_wait(more[k]), errors[i].status);
+		for (int k = 0; k < MANY && !inherited; k++)
+			expect_status(call_wait(calls[k]), errors[i].status);
+		origin_expect_requests_for(errors[i].path, before + MANY);
+	}
+}
+
+SCENARIO("an error that two addresses met ends the queue, whatever fields they send")
+{
+	struct barrier *go[3] = {barrier_new(), barrier_new(), barrier_new()};
+	struct call *calls[10];
+	for (int i = 0; i < 3; i++)
+		origin_says("/x", .status = 404, .fields = NO_STORE, .body = "no",
+			    .hold_head = go[i], .times = i == 2 ? 99 : 1);
+	clock_hold();
+	edge_start("--workers", "1");
+	for (int i = 0; i < 10; i++) {
+		client_from(text("127.0.0.%d", i + 2));
+		calls[i] = call_with("GET", "/x", text("User-Agent: %d\r\n", i), NULL);
+		edge_wait_requests(i + 1);
+	}
+	barrier_arrivals(go[0], 1);
+	barrier_open(go[0]);
+	barrier_arrivals(go[1], 1);
+	barrier_open(go[1]);
+	barrier_arrivals(go[2], 8);
+	barrier_open(go[2]);
+	for (int i = 0; i < 10; i++)
+		expect_status(call_wait(calls[i]), 404);
+	origin_expect_requests(10);
 }
 
 /* Pages of a second's lifetime, from an origin that is slow: by one client's doing, or because it

@@ -108,6 +108,30 @@ SCENARIO("headers and cookies as part of the key or as a reason to pass")
 	expect_miss(a);
 }
 
+SCENARIO("a name that ends in a star is all that begin so")
+{
+	origin_says("*", .fields = FRESH "X-Int-A: 1\r\nX-Int-B: 2\r\nX-Other: 3\r\n", .body = "x");
+	edge_start_yaml("response_headers: { remove: \"X-Int-*\" }\n"
+			"routes:\n"
+			"  - path: /p/\n    pass_cookies: [ \"wordpress_logged_in_*\" ]\n"
+			"  - path: /h/\n    key_headers: [ \"X-Feature-*\" ]\n"
+			"  - path: /c/\n    key_cookies: [ \"shop_*\" ]\n");
+	get("/p/");
+	expect_hit(get("/p/"));
+	expect_miss(get_with("/p/", "Cookie: wordpress_logged_in_7f=ann\r\n"));
+	expect_hit(get_with("/p/", "Cookie: wordpress_test=1\r\n"));
+	get_with("/h/", "X-Feature-B: 1\r\nX-Feature-A: 2\r\n");
+	expect_hit(get_with("/h/", "X-Feature-A: 2\r\nX-Feature-B: 1\r\n"));
+	expect_miss(get_with("/h/", "X-Feature-A: 2\r\n"));
+	get_with("/c/", "Cookie: shop_a=1; b=2\r\n");
+	expect_hit(get_with("/c/", "Cookie: b=3; shop_a=1\r\n"));
+	expect_miss(get_with("/c/", "Cookie: shop_a=2\r\n"));
+	struct answer a = get("/p/");
+	expect_field(a, "X-Other", "3");
+	expect_no_field(a, "X-Int-A");
+	expect_no_field(a, "X-Int-B");
+}
+
 SCENARIO("poisoning: what is not in the key cannot change the stored answer")
 {
 	/* An origin that would reflect these fields must not see what a client wrote into them. */

@@ -123,7 +123,7 @@ SCENARIO("at the limit of connections an idle one makes room for a client of any
 	edge_start("--workers", "2");
 	struct client *c = client_open();
 	edge_wait_stat("connections.open", 1);
-	/* Which worker a connection comes to is the kernel's to choose: one in two comes to the
+	/* The kernel chooses the worker that a connection comes to: one in two comes to the
 	 * other one. */
 	for (int i = 1; i <= 20; i++) {
 		struct client *before = c;
@@ -650,4 +650,51 @@ SCENARIO("a client that takes nothing is given up, also when its own body is who
 	client_send_bytes(c, rest, sizeof rest);
 	let_give_up();
 	edge_wait_stat("connections.closed", 1);
+}
+
+/* ---- a process that stood still ------------------------------------------------------------- */
+
+enum { PAUSED = 150 }; /* of each kind: more than one turn of the loop takes */
+
+static void
+stand_still(int64_t ms)
+{
+	int64_t until = clock_ms() + ms;
+	clock_run(10000);
+	wait_until(clock_ms() >= until);
+	clock_hold();
+	edge_resume();
+}
+
+SCENARIO("what had come while the process stood still is answered, whatever its clock says by then")
+{
+	struct client *begun[PAUSED], *idle[PAUSED], *body[PAUSED];
+	origin_says("*", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
+	clock_hold();
+	edge_start("--workers", "1");
+	expect_answer(get("/x"), 200, "hello");
+	for (int i = 0; i < PAUSED; i++) {
+		begun[i] = client_open();
+		client_send(begun[i], "GET /x HTTP/1.1\r\n");
+		idle[i] = client_open();
+		client_send(idle[i], "GET /x HTTP/1.1\r\nHost: example.com\r\n\r\n");
+		expect_answer(client_read(idle[i], "GET"), 200, "hello");
+		body[i] = client_open();
+		client_send(
+			body[i],
+			"PUT /y HTTP/1.1\r\nHost: example.com\r\nContent-Length: 100000\r\n\r\nabc");
+	}
+	clock_settle();
+	edge_pause();
+	for (int i = 0; i < PAUSED; i++) {
+		client_send(begun[i], "Host: example.com\r\n\r\n");
+		client_send(idle[i], "GET /x HTTP/1.1\r\nHost: example.com\r\n\r\n");
+		client_send(body[i], text("%0*d", 99997, 0));
+	}
+	stand_still(200000);
+	for (int i = 0; i < PAUSED; i++) {
+		expect_answer(client_read(begun[i], "GET"), 200, "hello");
+		expect_answer(client_read(idle[i], "GET"), 200, "hello");
+		expect_answer(client_read(body[i], "PUT"), 200, "hello");
+	}
 }

@@ -1,4 +1,4 @@
-/* What routes answer by themselves: clients that may not ask, redirects, and fixed answers. */
+/* Routes deny clients, redirect them, and give fixed answers, by themselves. */
 #include "tests/kit/kit.h"
 
 #include <signal.h>
@@ -185,6 +185,38 @@ SCENARIO("a route can answer instead of an origin that is being repaired, also f
 	edge_expect_stat("requests.routed", 3);
 }
 
+SCENARIO("an answer may have several lines and any letters, and then says its charset")
+{
+	edge_start_yaml("routes:\n"
+			"  - path: /a\n"
+			"    answer:\n"
+			"      status: 503\n"
+			"      body: |\n"
+			"        Gr\xc3\xbc\xc3\x9f"
+			"e:\n"
+			"        back at nine.\n"
+			"  - { path: /b, answer: { status: 503, body: plain } }\n");
+	struct answer a = get("/a");
+	expect_answer(a, 503,
+		      "Gr\xc3\xbc\xc3\x9f"
+		      "e:\nback at nine.\n");
+	expect_field(a, "Content-Type", "text/plain; charset=utf-8");
+	expect_field(get("/b"), "Content-Type", "text/plain");
+}
+
+SCENARIO("a path with letters beyond ASCII is that of the requests that encode them")
+{
+	edge_start_yaml("routes:\n"
+			"  - { path: /caf\xc3\xa9/, answer: { status: 200, body: coffee } }\n"
+			"  - { path: /th%C3%A9/, answer: { status: 200, body: tea } }\n");
+	expect_answer(get("/caf%C3%A9/"), 200, "coffee");
+	expect_answer(get("/caf%c3%a9/menu"), 200, "coffee");
+	expect_status(get("/cafe/"), 404);
+	expect_answer(get("/th%C3%A9/"), 200, "tea");
+	struct output o = program(edge_binary(), "check", "-c", text("%s/twice.yaml", kit_dir()));
+	expect(strstr(o.out, "/caf\xc3\xa9/") && strstr(o.out, "/th%C3%A9/"));
+}
+
 SCENARIO("a route answers with a file, which a reload reads anew")
 {
 	by_http_only();
@@ -231,15 +263,30 @@ SCENARIO("a page of a megabyte is sent whole, a larger one is refused")
 	expect_field(a, "Content-Type", "text/plain");
 	edge_stop();
 	write_page("page", page, MOST + 1);
-	char *says;
-	expect_int(edge_refuses(&says), 2);
-	expect_that(strstr(says, "larger than 1024 KiB"), "%s", says);
+	edge_restart();
+	expect(edge_said("larger than 1024 KiB"));
+	expect_status(get("/"), 503);
 }
 
-SCENARIO("what is no file is no page")
+SCENARIO("a start goes on without a file that a route answers with: no other answer is made of it")
 {
-	char *says;
-	edge_yaml("routes: [ { path: /, answer: { status: 200, file: %D } } ]\n");
-	expect_int(edge_refuses(&says), 2);
-	expect_that(strstr(says, "it is no file"), "%s", says);
+	origin_says("*", .body = "hello");
+	edge_start_yaml(
+		"routes:\n"
+		"  - { path: /dir, answer: { status: 200, file: %D } }\n"
+		"  - { path: /a, answer: { status: 200, file: %D/none, content_type: text/x } }\n"
+		"  - { path: /b, answer: { status: 403, file: %D/none, content_type: text/x } }\n");
+	expect(edge_said("it is no file") &&
+	       edge_said("twice.yaml:3: routes.answer.file: cannot read"));
+	struct answer a = get("/a");
+	expect_status(a, 503);
+	expect_verdict(a, "detail=answer-file");
+	expect_status(get("/dir"), 503);
+	expect_answer(get("/b"), 403, ""); /* who was kept out is kept out */
+	expect_answer(get("/x"), 200, "hello");
+	write_page("none", "here", 4);
+	struct output o = program(edge_binary(), "reload", "--admin",
+				  text("127.0.0.1:%u", edge_admin_port()));
+	expect_int(o.status, 2); /* the directory is still no file */
+	expect_status(get("/a"), 503);
 }

@@ -232,6 +232,56 @@ SCENARIO("a log file is reopened on SIGHUP")
 	expect(line_with(program("cat", log).out, "/before") == NULL);
 }
 
+SCENARIO("SIGUSR1 reopens a log file, and reads no configuration anew")
+{
+	edge_start_yaml("access_log: %D/access.log\n");
+	char *log = text("%s/access.log", kit_dir()), *moved = text("%s/access.log.1", kit_dir());
+	get("/before");
+	wait_until(strstr(program("cat", log).out, "/before"));
+	expect_int(rename(log, moved), 0);
+	edge_rewrite(
+		"access_log: %D/access.log\nno_such_setting: on\n"); /* a reload would say so */
+	edge_signal(SIGUSR1);
+	wait_until(access(log, F_OK) == 0);
+	get("/after");
+	wait_until(strstr(program("cat", log).out, "/after"));
+	expect(line_with(program("cat", moved).out, "/before") != NULL);
+	expect(line_with(program("cat", log).out, "/before") == NULL);
+	expect(!edge_said("no_such_setting"));
+	edge_stop();
+}
+
+SCENARIO("a signal that is harmless elsewhere ends nothing and stops nothing")
+{
+	static const int harmless[] = {SIGUSR1, SIGPIPE, SIGALRM,  SIGVTALRM, SIGPROF,
+				       SIGIO,	SIGPWR,	 SIGWINCH, SIGTTIN,   SIGTTOU,
+				       SIGXFSZ, SIGURG,	 SIGCHLD,  SIGCONT};
+	origin_says("*", .body = "hello");
+	edge_start();
+	for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+		edge_signal(harmless[i]);
+		expect_int(get("/x").status, 200);
+	}
+	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+		edge_signal(sig);
+	expect_int(get("/x").status, 200);
+	edge_stop();
+}
+
+SCENARIO("SIGQUIT finishes open requests, as SIGTERM does")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .body = "hello", .hold_head = go);
+	edge_start();
+	struct call *call = call_get("/x");
+	origin_wait_requests(1);
+	edge_signal(SIGQUIT);
+	wait_until(edge_said("finishing open requests"));
+	barrier_open(go);
+	call_expect(call, 200, "hello");
+	expect_int(edge_wait_exit(), 0);
+}
+
 /* The report again and again, until the proxy is gone; then why. */
 SCENARIO("twice stats --watch repeats the report")
 {

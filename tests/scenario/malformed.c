@@ -109,7 +109,7 @@ among(const char *list, const char *one)
 	return false;
 }
 
-/* What the origin heard of it; status: of the answer, 0 when the connection was just closed. */
+/* Checks what the origin heard of it; status: of the answer, 0 when the connection was just closed. */
 static const char *
 wrong_at_origin(const struct row *r, int before, size_t mark, bool forwarded, int status)
 {

@@ -110,7 +110,7 @@ SCENARIO("twice.yaml(5) has every setting with its sentence, and groff has no wa
 	expect_that(n > 100, "%d settings", n);
 }
 
-/* What bash would offer behind these words, the last of which is being typed. */
+/* Bash would offer this behind these words, the last of which is being typed. */
 static char *
 offered(const char *words)
 {

@@ -1,9 +1,12 @@
-/* What Prometheus and Grafana are given. */
+/* Prometheus and Grafana get their metrics. */
 #include "tests/kit/kit.h"
+#include "tests/kit/tls.h"
 
 #include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 static char *
 metrics(void)
@@ -45,8 +48,9 @@ one_of_each(void)
 {
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "hello");
 	origin_says("/gone", .status = 404, .body = "no");
-	edge_yaml("routes: [ { path: /x, name: x } ]\n");
-	edge_start();
+	edge_yaml("routes: [ { path: /x, name: x } ]\n"
+		  "listen: [ \"127.0.0.1:0\", \"https://127.0.0.1:0\" ]\n");
+	edge_start("--self-signed");
 	get("/x");
 	get("/x");
 	get("/gone");
@@ -162,6 +166,96 @@ SCENARIO("promtool finds nothing wrong in the alert rules and in the dashboard's
 	o = program("promtool", "check", "rules", path);
 	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
 	expect_that(strstr(o.out, "rules found") != NULL, "%s", o.out);
+}
+
+/* With these series, alerts of config/alerts.yaml fire at these times; promtool judges. */
+static void
+expect_alerts(const char *series, const char *checks)
+{
+	needs("promtool");
+	char *path = text("%s/alerts-test.yaml", kit_dir()), here[4096];
+	expect(getcwd(here, sizeof here) != NULL);
+	write_file(path,
+		   text("rule_files: [ %s/config/alerts.yaml ]\nevaluation_interval: 1h\ntests:\n"
+			"  - interval: 1h\n    input_series:\n%s    promql_expr_test:\n%s",
+			here, series, checks));
+	struct output o = program("promtool", "test", "rules", path);
+	expect_that(o.status == 0, "exit %d: %s%s", o.status, o.out, o.err);
+}
+
+#define FIRES(alert, at, n)                                                \
+	"      - expr: 'count(ALERTS{alertname=\"" alert                   \
+	"\",alertstate=\"firing\"}) or vector(0)'\n        eval_time: " at \
+	"\n        exp_samples: [ { labels: \"{}\", value: " n " } ]\n"
+
+SCENARIO("alerts tell of a certificate 14 days and 3 days before it ends, and when it has")
+{
+	expect_alerts(
+		"      - series: 'twice_certificate_end_timestamp_seconds{name=\"a\",file=\"f\"}'\n"
+		"        values: '1728000x600'\n", /* 20 days, and time begins at 0 */
+		FIRES("TwiceCertificateEndsSoon", "5d",
+		      "0") FIRES("TwiceCertificateEndsSoon", "7d",
+				 "1") FIRES("TwiceCertificateEndsNow", "7d",
+					    "0") FIRES("TwiceCertificateEndsSoon", "18d", "0")
+			FIRES("TwiceCertificateEndsNow", "18d", "1")
+				FIRES("TwiceCertificateExpired", "18d", "0")
+					FIRES("TwiceCertificateEndsNow", "21d", "0")
+						FIRES("TwiceCertificateExpired", "21d", "1"));
+}
+
+SCENARIO("alerts tell of a target that is down, if it was twice, and of a reload that was refused")
+{
+	expect_alerts("      - series: 'twice_build_info{job=\"j\",instance=\"i\",version=\"1\"}'\n"
+		      "        values: '1x5 _x50'\n"
+		      "      - series: 'up{job=\"j\",instance=\"i\"}'\n"
+		      "        values: '1x5 0x50'\n"
+		      "      - series: 'up{job=\"other\",instance=\"k\"}'\n"
+		      "        values: '0x50'\n"
+		      "      - series: 'twice_configuration_reload_refused{instance=\"i\"}'\n"
+		      "        values: '0x5 1x20'\n",
+		      FIRES("TwiceDown", "4h", "0") FIRES("TwiceDown", "8h", "1")
+			      FIRES("TwiceReloadRefused", "4h", "0")
+				      FIRES("TwiceReloadRefused", "8h", "1"));
+}
+
+static double
+certificate_end(const char *name, const char *file)
+{
+	return sample(text("twice_certificate_end_timestamp_seconds{name=\"%s\",file=\"%s\"}", name,
+			   file));
+}
+
+SCENARIO("the end of each certificate that clients are shown is told, and how the last reload went")
+{
+	char *a = text("%s/a.pem", kit_dir()), *b = text("%s/b.pem", kit_dir());
+	const char *yaml = "listen: [ \"127.0.0.1:0\", \"https://127.0.0.1:0\" ]\n"
+			   "tls: { certificates: [ %D/a.pem, %D/b.pem, %D/spare.pem ] }\n";
+	time_t from = time(NULL);
+	cert_write(a, .names = "a.example,www.a.example", .from_days = -1, .until_days = 10);
+	cert_write(b, .names = "b.example", .from_days = -9, .until_days = -1);
+	cert_write(text("%s/spare.pem", kit_dir()), .names = "a.example", .from_days = -9,
+		   .until_days = 1);
+	time_t to = time(NULL);
+	edge_start_yaml(yaml);
+	expect_between(certificate_end("a.example", a), (double)(from + 10 * 86400),
+		       (double)(to + 10 * 86400));
+	expect_between(certificate_end("b.example", b), (double)(from - 86400),
+		       (double)(to - 86400));
+	expect_that(!strstr(metrics(), "spare.pem"), "one that nobody is shown is told");
+	double read = sample("twice_configuration_read_timestamp_seconds");
+	expect_between(read, (double)from, (double)time(NULL));
+	expect_int((int)sample("twice_configuration_reload_refused"), 0);
+	edge_rewrite("no_such_setting: on\n");
+	edge_signal(SIGHUP);
+	wait_until((int)sample("twice_configuration_reload_refused") == 1);
+	expect_that(sample("twice_configuration_read_timestamp_seconds") == read,
+		    "it was not read");
+	cert_write(b, .names = "b.example", .from_days = -1, .until_days = 90);
+	edge_rewrite(yaml);
+	edge_signal(SIGHUP);
+	wait_until((int)sample("twice_configuration_reload_refused") == 0);
+	expect(sample("twice_configuration_read_timestamp_seconds") >= read);
+	expect(certificate_end("b.example", b) >= (double)(to + 90 * 86400));
 }
 
 SCENARIO("routes with a name are counted by it, over reloads, and go with it")

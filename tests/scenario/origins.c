@@ -2,6 +2,8 @@
 #include "tests/kit/kit.h"
 #include "tests/kit/tls.h"
 
+#include <signal.h>
+
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -167,15 +169,45 @@ SCENARIO("a plain origin where https was said is an error in time")
 	expect_verdict(a, "detail=connect-timeout");
 }
 
-SCENARIO("a wrong origin URL or CA file is refused at the start with a sentence")
+SCENARIO("a wrong origin URL is refused at the start with a sentence")
 {
 	char *says;
 	int status = edge_refuses(&says, "--origin", "ftp://x");
 	expect_that(status == 2 && strstr(says, "ftp://x"), "exit %d: %s", status, says);
-	edge_yaml("origins:\n  - url: https://127.0.0.1:1\n    ca_file: /no/such/file.pem\n");
-	status = edge_refuses(&says);
-	expect_that((status == 1 || status == 2) && strstr(says, "/no/such/file.pem"),
-		    "exit %d: %s", status, says);
+}
+
+SCENARIO(
+	"an origin whose CA file cannot be read is out of reach after a start, and another one is not")
+{
+	certificate();
+	origin_says("*", .body = "hello");
+	edge_start_yaml("origins:\n"
+			"  - { name: web, url: \"%O\", ca_file: \"%D/cert.pem\" }\n"
+			"  - { name: lost, url: \"%O\", ca_file: \"%D/none.pem\" }\n"
+			"  - { name: bare, url: \"%O\", verify: off, cert_file: \"%D/none.pem\" }\n"
+			"routes:\n"
+			"  - { path: /lost, origin: lost }\n"
+			"  - { path: /bare, origin: bare }\n"
+			"  - { path: /, origin: web }\n");
+	expect(edge_said("twice.yaml:3: origins.ca_file: cannot read") &&
+	       edge_said("goes on without it"));
+	expect_answer(get("/x"), 200, "hello");
+	int before = origin_requests();
+	struct answer a = get("/lost");
+	expect_status(a, 502);
+	expect_verdict(a, "detail=tls-failed");
+	expect_status(get("/bare"), 502); /* it was to show who asks */
+	expect_int(origin_requests(), before);
+	program("cp", text("%s/cert.pem", kit_dir()), text("%s/none.pem", kit_dir()));
+	edge_rewrite("origins:\n"
+		     "  - { name: web, url: \"%O\", ca_file: \"%D/cert.pem\" }\n"
+		     "  - { name: lost, url: \"%O\", ca_file: \"%D/none.pem\" }\n"
+		     "routes:\n"
+		     "  - { path: /lost, origin: lost }\n"
+		     "  - { path: /, origin: web }\n");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect_answer(get("/lost"), 200, "hello");
 }
 
 /* ---- certificates of our own ---------------------------------------------------------------- */
@@ -224,6 +256,19 @@ SCENARIO("each group shows an origin its own certificate, on connections of its 
 	}
 	expect_status(get("/none"), 502);
 	origin_expect_requests(6);
+}
+
+SCENARIO("the log says that an origin wants a client certificate, or refuses the one it is shown")
+{
+	origin_that_asks();
+	cert_write(in_dir("stranger.pem"), .names = "a");
+	edge_start_yaml(text("origins:\n%s%sroutes: [ { path: /other, origin: other } ]\n",
+			     group_with("none", ""),
+			     group_with("other", ", cert_file: %D/stranger.pem")));
+	expect_status(get("/"), 502);
+	wait_until(edge_said("certificate_required: it wants a client certificate"));
+	expect_status(get("/other"), 502);
+	wait_until(edge_said("it refuses the client certificate"));
 }
 
 static struct output
@@ -277,14 +322,13 @@ SCENARIO("certificates for origins that cannot be used are named at the start")
 				  "pass:secret", "-out", in_dir("locked.key"));
 	expect_that(o.status == 0, "%s", o.err);
 	for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
-		char *says;
 		edge_yaml(text("origins:\n  - { url: \"https://127.0.0.1:1\", %s }\n",
 			       bad_files[i].files));
-		int status = edge_refuses(&says);
-		expect_that(status == 2 && strstr(says, "twice.yaml:2") &&
-				    strstr(says, bad_files[i].setting) &&
-				    strstr(says, bad_files[i].why),
-			    "%s: exit %d: %s", bad_files[i].says, status, says);
+		edge_start();
+		expect_that(edge_said("twice.yaml:2") && edge_said(bad_files[i].setting) &&
+				    edge_said(bad_files[i].why),
+			    "%s: %s", bad_files[i].says, edge_stderr());
+		edge_stop();
 	}
 }
 
@@ -294,7 +338,10 @@ static const struct {
 	const char *method, *body;
 	int status;
 } dying[] = {
-	{"GET", NULL, 200}, {"PUT", "small", 200}, {"DELETE", NULL, 200}, {"POST", "small", 502}};
+	{"GET", NULL, 200},	    {"PUT", "small", 200},    {"DELETE", NULL, 200},
+	{"PROPFIND", "small", 200}, {"REPORT", "small", 200}, {"SEARCH", NULL, 200},
+	{"MKCOL", NULL, 200},	    {"POST", "small", 502},   {"LOCK", "small", 502},
+};
 
 SCENARIO("a kept connection that dies under an idempotent request costs nothing; a POST is told")
 {
@@ -363,6 +410,23 @@ SCENARIO(
 	expect_lines("is left alone for a while: connect-timeout", 1);
 	expect_int(origin_requests(), N);
 	expect_int((long long)edge_stat("origin.retries"), 1); /* no second has passed */
+}
+
+SCENARIO("the first failure of a lone origin is in the log, and the next such one after a minute")
+{
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .body = "hello");
+	clock_hold();
+	edge_start();
+	for (int i = 0; i < 3; i++) {
+		origin_dies();
+		expect_status(get("/x"), 502);
+		expect_lines("fails: connect-failed", i < 2 ? 1 : 2);
+		origin_returns();
+		expect_answer(get("/x"), 200, "hello");
+		expect_lines("answers again", i < 2 ? 1 : 2);
+		clock_advance(i ? 60000 : 0);
+	}
+	expect(edge_said("1 time; it is asked all the same, for there is no other"));
 }
 
 SCENARIO("an origin that is away is one line in the log, and one when it is back")

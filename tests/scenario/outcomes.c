@@ -11,8 +11,9 @@ static const char *const outcomes[] = {
 	"denied",	"limited",   "routed",	       "local",	    "abandoned",
 };
 static const char *const verdicts[] = {
-	"not_storable", "first_sight", "seen_current", "seen_previous", "always",  "never",
-	"filling",	"too_large",   "over_budget",  "reload",	"on_disk", "head",
+	"not_storable", "first_sight", "seen_current", "seen_previous", "always",
+	"never",	"filling",     "too_large",    "over_budget",	"reload",
+	"on_disk",	"head",	       "too_short",
 };
 enum {
 	OUTCOMES = sizeof outcomes / sizeof *outcomes,

@@ -1,4 +1,4 @@
-/* What routes say otherwise than the settings for all: lifetimes, stale answers, admission. */
+/* Routes override the settings for all: lifetimes, stale answers, admission. */
 #include "tests/kit/kit.h"
 
 #include <signal.h>

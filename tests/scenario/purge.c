@@ -1,4 +1,4 @@
-/* What was purged stays purged: through kill -9, restarts, fetches under way. */
+/* Purged objects stay purged: through kill -9, restarts, fetches under way. */
 #include "tests/kit/kit.h"
 
 #include <signal.h>
@@ -107,8 +107,8 @@ SCENARIO("twice purge says what it did, and what it cannot do")
 		program(edge_binary(), "purge", "--host", "example.com", "--admin", admin).status,
 		0);
 	expect_int(program(edge_binary(), "purge", "--all", "--admin", admin).status, 0);
-	expect_int(program(edge_binary(), "purge", "--host", "a/b", "--admin", admin).status, 1);
-	expect_int(program(edge_binary(), "purge", "example.com/x", "--admin", admin).status, 1);
+	expect_int(program(edge_binary(), "purge", "--host", "a/b", "--admin", admin).status, 2);
+	expect_int(program(edge_binary(), "purge", "example.com/x", "--admin", admin).status, 2);
 	expect_int(program(edge_binary(), "purge", "--admin", admin).status, 2);
 	expect_int(program(edge_binary(), "purge", "--all", "--host", "a", "--admin", admin).status,
 		   2);
@@ -133,6 +133,17 @@ SCENARIO("purge https://...: what it cannot match on a plain listener is said")
 	expect_status(a, 200);
 	expect_that(!strstr(a.body, "forwarded.trust"), "%s", a.body);
 	expect_verdict(get_with("/x", "X-Forwarded-Proto: https\r\n"), "fwd=uri-miss");
+}
+
+SCENARIO("purge https://...: where a listener speaks TLS its URLs are as good as any")
+{
+	by_http_only();
+	edge_start_yaml("listen: [ \"127.0.0.1:0\", \"https://127.0.0.1:0\" ]\n"
+			"tls:\n  self_signed: on\n");
+	struct answer a = edge_purge("url=https://example.com/x");
+	expect_that(strstr(a.body, "nothing was stored under this URL"), "%s", a.body);
+	a = edge_purge("prefix=https://example.com/");
+	expect_that(!strstr(a.body, "under https here"), "%s", a.body);
 }
 
 SCENARIO("a purge reaches what is being fetched: it is not stored, and nobody joins it any more")
@@ -270,4 +281,61 @@ SCENARIO("whoever has asked for a purge before the end is told that it is durabl
 	expect_hit(get("/other"));
 	for (int i = 0; i < CLIENTS; i++)
 		expect_miss(get(text("/%d", i * EACH)));
+}
+
+static const struct {
+	const char *stored, *purged;
+} spellings[] = {
+	{"/caf%C3%A9", "/caf%c3%a9"},	  {"/th%c3%a9", "/th%C3%A9"},
+	{"/%7Euser", "/~user"},		  {"/~other", "/%7eother"},
+	{"/na%C3%AFve", "/na\xc3\xafve"}, {"/q?a=%c3%a9", "/q?a=%C3%A9"},
+};
+
+SCENARIO("a purge covers all spellings of a URL that mean the same, also behind a restart")
+{
+	enum { N = sizeof spellings / sizeof *spellings };
+	origin_says("*", .fields = FRESH, .body = "hello", .times = 99);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/other");
+	for (int i = 0; i < N; i++)
+		get(spellings[i].stored);
+	edge_wait_stat("disk.objects", N + 1);
+	for (int i = 0; i < N; i++) {
+		char query[256], *p = query;
+		p += sprintf(p, "url=http://example.com");
+		for (const char *s = spellings[i].purged; *s; s++)
+			p += strchr("%?&=", *s) || (unsigned char)*s > 126
+				     ? sprintf(p, "%%%02X", (unsigned char)*s)
+				     : sprintf(p, "%c", *s);
+		expect_status(edge_purge(query), 200);
+	}
+	edge_restart();
+	expect_hit(get("/other"));
+	for (int i = 0; i < N; i++) {
+		note("%s", spellings[i].purged);
+		expect_miss(get(spellings[i].stored));
+	}
+}
+
+SCENARIO("so does a prefix, and an unsafe method")
+{
+	origin_says("*", .fields = FRESH, .body = "hello", .times = 99);
+	edge_start_yaml("admission:\n  sightings: 1\n");
+	get("/%7Euser");
+	get("/caf%C3%A9/a");
+	get("/th%c3%a9/b");
+	get("/ol%C3%A9");
+	get("/other");
+	expect_status(edge_purge("prefix=http://example.com/caf%25c3%25a9/"), 200);
+	expect_status(edge_purge("prefix=http://example.com/th%C3%A9/"), 200);
+	expect_miss(get("/caf%C3%A9/a"));
+	expect_miss(get("/th%c3%a9/b"));
+	expect_hit(get("/ol%C3%A9"));
+	edge_wait_stat("disk.objects", 5);
+	expect_status(ask("POST", "/ol%c3%a9", NULL, "x"), 200);
+	expect_status(ask("POST", "/~user", NULL, "x"), 200);
+	edge_restart();
+	expect_miss(get("/ol%C3%A9"));
+	expect_miss(get("/%7Euser"));
+	expect_hit(get("/other"));
 }

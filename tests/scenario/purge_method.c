@@ -90,3 +90,60 @@ SCENARIO("many clients that leave before the disk has answered")
 	}
 	expect_status(ask("PURGE", "/x", "", NULL), 200);
 }
+
+static const char tagged[] = EDGE_CACHE("  purge_from: 127.0.0.1\n"
+					"  tag_headers: [ default, xkey, x-magento-tags ]\n");
+
+SCENARIO("PURGE with a star covers what begins alike, and with fields of tags what came with them")
+{
+	static const char *const paths[] = {"/blog/a", "/blog/b?c", "/news", "/k",
+					    "/x",      "/m",	    "/d"};
+	enum { N = sizeof paths / sizeof *paths };
+	origin_says("/k", .fields = FRESH "Surrogate-Key: k1 k2\r\n", .body = "x", .times = 9);
+	origin_says("/x", .fields = FRESH "xkey: x1\r\n", .body = "x", .times = 9);
+	origin_says("/m", .fields = FRESH "X-Magento-Tags: cat_1,cat_2\r\n", .body = "x",
+		    .times = 9);
+	origin_says("*", .fields = FRESH, .body = "x", .times = 99);
+	edge_start_yaml(tagged);
+	client_from("127.0.0.1");
+	for (int i = 0; i < N; i++)
+		get(paths[i]);
+	expect_answer(ask("PURGE", "/blog/*", "", NULL), 200, "purged\n");
+	expect_answer(ask("PURGE", "/", "Surrogate-Key: none k2\r\n", NULL), 200, "purged\n");
+	expect_answer(ask("PURGE", "/", "xkey-purge: x1\r\n", NULL), 200, "purged\n");
+	expect_answer(ask("PURGE", "/", "X-Magento-Tags-Pattern: ((^|,)cat_2(,|$))\r\n", NULL), 200,
+		      "purged\n");
+	for (int i = 0; i < N; i++)
+		expect_that(is_here(paths[i], "") ==
+				    (!strcmp(paths[i], "/news") || !strcmp(paths[i], "/d")),
+			    "%s", paths[i]);
+	expect_answer(ask("PURGE", "/.*", "X-Purge-Method: regex\r\n", NULL), 200, "purged\n");
+	for (int i = 0; i < N; i++)
+		expect(!is_here(paths[i], ""));
+}
+
+SCENARIO("PURGE that is not understood is refused, and forgets nothing")
+{
+	static const struct {
+		const char *target, *fields, *says;
+	} orders[] = {
+		{"/a*b", "", "PURGE /blog/*"},
+		{"/x", "X-Purge-Method: ban\r\n", "exact or regex"},
+		{"/x", "X-Purge-Method: regex\r\n", "/.*"},
+		{"/x", "X-Cache-Tags: a\r\n", "cache.tag_headers"},
+		{"/x", "Purge-Cache-Tags: a\r\n", "cache.tag_headers"},
+		{"/x", "Soft-Purge: maybe\r\n", "1 or 0"},
+	};
+	origin_says("*", .fields = FRESH, .body = "x", .times = 99);
+	edge_start_yaml(tagged);
+	client_from("127.0.0.1");
+	get("/x");
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+		struct answer a = ask("PURGE", orders[i].target, orders[i].fields, NULL);
+		expect_that(a.status == 400 && strstr(a.body, orders[i].says), "%s %s: %d %s",
+			    orders[i].target, orders[i].fields, a.status, a.body);
+	}
+	expect(is_here("/x", ""));
+	client_from("127.0.0.2"); /* who may not hears nothing of it */
+	expect_status(ask("PURGE", "/a*b", "", NULL), 403);
+}

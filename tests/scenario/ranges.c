@@ -501,12 +501,17 @@ SCENARIO(
 		const char *path = text("/%d", i),
 			   *of = text("Range: bytes=%d-%d\r\n", AT, AT + 999);
 		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
+			    .pattern_bytes = BYTES, .seed = 5, .ranges = true);
+		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
 			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .hold_body = go,
 			    .hold_at = 500);
 		origin_says(path, .fields = "Cache-Control: max-age=600\r\n", .etag = "W/\"1\"",
 			    .pattern_bytes = BYTES, .seed = 5, .ranges = true, .times = 9);
+		client_from("127.0.0.2");
+		expect_status(get_with(path, "Range: bytes=0-9\r\n"), 206);
+		client_from("127.0.0.3"); /* another client wants some of it too */
 		struct call *piece = call_with("GET", path, of, NULL);
-		origin_wait_requests(2 * i + 2);
+		origin_wait_requests(3 * i + 3);
 		const char *range = heard_field(origin_last(), "Range");
 		expect_that(!range, "the piece again: %s", range);
 		if (go)
@@ -516,7 +521,7 @@ SCENARIO(
 		expect(is_pattern(a.body, 5, AT, 1000));
 		edge_wait_stat("disk.objects", i + 1);
 		expect_hit(get_with(path, of));
-		origin_expect_requests(2 * i + 2);
+		origin_expect_requests(3 * i + 3);
 	}
 }
 
@@ -562,7 +567,7 @@ SCENARIO("a download in parts fetches no more than it is sent, until the file is
 	double more = edge_stat("bytes.from_origin") - once;
 	note("second client, the file is wanted on disk: %.2f times", more / (PARTS * PART));
 	expect_between(more / PART, 0, PARTS);
-	/* What it asked for before its first byte was refused. */
+	/* It asked for no more before its first byte was refused. */
 	download_in_parts("127.0.0.4");
 	expect_between(edge_stat("bytes.from_origin") - once - more, 0, (AT_ONCE - 1) * PART);
 	edge_wait_stat("disk.objects", PARTS + 1);

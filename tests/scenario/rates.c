@@ -7,7 +7,7 @@
 #define TRUST "forwarded: { trust: [ 127.0.0.0/8 ] }\n"
 #define ONE   "X-Forwarded-For: 192.0.2.1\r\n"
 #define TWO   "X-Forwarded-For: 192.0.2.2\r\n"
-/* What is used up does not come back while a scenario runs. */
+/* Used requests do not come back while a scenario runs. */
 #define THREE "rate: { requests: 3, per: 1h }"
 
 static void

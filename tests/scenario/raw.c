@@ -110,7 +110,7 @@ send_as(struct client *c, const struct row *r, enum way way)
 		client_half_close(c);
 }
 
-/* What is wrong with the end of the connection, or NULL. */
+/* Returns a fault of the connection's end, or NULL. */
 static const char *
 wrong_end(struct client *c, const struct row *r, enum way way)
 {

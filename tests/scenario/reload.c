@@ -66,7 +66,7 @@ change_to(const char *yaml)
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
 }
 
-/* What twice reload says of it, with exit code 2. */
+/* twice reload says both of it, with exit code 2. */
 static void
 expect_refused(const char *yaml, const char *first, const char *second)
 {
@@ -573,5 +573,38 @@ SCENARIO("a lame duck says 503 for its health, and still serves who comes")
 	expect(!edge_said("finishing open requests"));
 	clock_run(1);
 	wait_until(edge_said("finishing open requests"));
+	expect_int(edge_wait_exit(), 0);
+}
+
+static bool
+is_farewell(void)
+{
+	struct client *c = client_open();
+	struct answer a = ask_by(c, "/x");
+	client_close(c);
+	return strstr(a.head, "\nConnection: close\r\n") != NULL;
+}
+
+SCENARIO("a lame duck's answers are the last of their connections, so that balancers take others")
+{
+	by_h1_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	clock_hold();
+	edge_yaml("timeouts: { lame_duck: 2s }\n");
+	edge_start("--workers", "1");
+	struct client *c = client_open(), *idle = client_open();
+	struct answer a = ask_by(c, "/x");
+	expect_answer(a, 200, "hello");
+	expect_no_field(a, "Connection");
+	edge_signal(SIGTERM);
+	wait_until(edge_said("/healthz says 503"));
+	wait_until(is_farewell()); /* the worker has heard of it a moment later */
+	a = ask_by(c, "/x");
+	expect_answer(a, 200, "hello");
+	expect_field(a, "Connection", "close");
+	client_expect_closed(c);
+	a = ask_by(idle, "/x"); /* it was not closed under its client */
+	expect_field(a, "Connection", "close");
+	clock_run(2000);
 	expect_int(edge_wait_exit(), 0);
 }

@@ -1,4 +1,4 @@
-/* What one client asks, or what was made for one client, is not what the others get. */
+/* The others do not get what one client asks, or what was made for one client. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"

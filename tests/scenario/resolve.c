@@ -24,10 +24,10 @@ static struct {
 	pthread_mutex_t lock;
 	int fd;
 	const char *at;
-	unsigned code;		  /* of answers: 0, SERVFAIL, NXDOMAIN */
-	bool mute;		  /* it says nothing */
-	const char *addresses[4]; /* of every name */
-	_Atomic int asked;	  /* for addresses of IPv4 */
+	unsigned code;		   /* of answers: 0, SERVFAIL, NXDOMAIN */
+	bool mute;		   /* it says nothing */
+	const char *addresses[28]; /* of every name */
+	_Atomic int asked;	   /* for addresses of IPv4 */
 } server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The question is said again behind the head, and each address refers to its name (RFC 1035). */
@@ -43,7 +43,7 @@ answer(unsigned char *m, size_t n)
 	bool v4 = m[end - 3] == TYPE_A;
 	unsigned count = 0;
 	atomic_fetch_add(&server.asked, v4);
-	for (unsigned i = 0; v4 && !server.code && i < 4 && server.addresses[i]; i++, count++) {
+	for (unsigned i = 0; v4 && !server.code && i < 28 && server.addresses[i]; i++, count++) {
 		static const unsigned char head[] = {
 			0xc0, FORMAT_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4};
 		struct in_addr a;
@@ -188,6 +188,19 @@ SCENARIO("a name that moves is followed, old connections go, and no request fail
 		expect(is_served_by("new"));
 	wait_until(edge_said("web.test is now at 127.0.0.2"));
 	expect_text(address_in_stats(), "127.0.0.2");
+}
+
+SCENARIO("all addresses of a name are known, not the first sixteen")
+{
+	begin("");
+	names_are_at("127.0.0.1", NULL);
+	pthread_mutex_lock(&server.lock);
+	for (int i = 1; i < 28; i++)
+		server.addresses[i] = text("127.0.0.%d", 100 + i);
+	pthread_mutex_unlock(&server.lock);
+	edge_start();
+	wait_until((int)edge_stat("origins.0.address_count") == 28);
+	expect(is_served_by("old"));
 }
 
 SCENARIO("a connection under way ends as it began when its address goes")
@@ -341,7 +354,7 @@ SCENARIO("a name that is missing at the start is answered 502 until it can be fo
 
 SCENARIO("a name that is missing at a restart: what is stored is served stale")
 {
-	begin("admission:\n  sightings: 1\n");
+	begin("routes:\n  - { path: /, admit: always }\n");
 	names_are_at("127.0.0.1", NULL);
 	origin_says("/x", .fields = "Cache-Control: max-age=10\r\nAge: 20\r\n", .etag = "\"1\"",
 		    .body = "kept");

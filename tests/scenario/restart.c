@@ -1,4 +1,4 @@
-/* What survives: objects and sightings, over a clean stop and over kill -9. */
+/* Objects and sightings survive: over a clean stop and over kill -9. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"

@@ -43,7 +43,7 @@ SCENARIO("the log is described, each policy has a row, and assumptions are said"
 	expect_says(o, "asked for once: 75.0% of URLs, 75.0% of bytes");
 	expect_says(o, "left out: 2: not a GET; 2: a status other than");
 	expect_says(o, "Taken for granted");
-	expect_says(o, "sizes are of what was sent");
+	expect_says(o, "sizes are of the bytes sent");
 	expect_says(o, "Times are whole seconds");
 	expect_says(o, "Lifetimes are not known");
 	expect_that(strstr(o.out, "  75.0% "), "the second sighting saves three quarters:\n%s",
@@ -76,7 +76,7 @@ SCENARIO("what can be read once only is read once")
 static const struct { const char *says, *flag, *value, *wrong; int status; } mistakes[] = {
 	{ "a log that is not there", "--disk", "1GiB", "cannot read none.log: No such file", 1 },
 	{ "a size that is none", "--disk", "large", "\"large\" is no size of a disk; write", 2 },
-	{ "a policy that is none", "--policies", "some", "\"some\" is no policy; write all", 1 },
+	{ "a policy that is none", "--policies", "some", "\"some\" is no policy; write all", 2 },
 	{ "a format that is none", "--format", "xml", "there is no format \"xml\"; there are auto, clf", 2 },
 	{ "a role that is none", "--field", "colour=x", "roles are: time", 2 },
 	{ "an eviction that is none", "--eviction", "fifo", "write twice or lru", 2 },

@@ -470,8 +470,8 @@ SCENARIO("a variant that breaks off at its first fetch is completed as others ar
 	expect_bytes_of(get_with("/v", "Accept-Language: de\r\n"), 1, 0, BYTES);
 }
 
-/* Who waits for the end of the whole's successor is answered stale, and the stale one has a slice too
- * few, which is of the successor by now. */
+/* A client that waits for the end of the whole's successor is answered stale, and the stale one has a
+ * slice too few, which is of the successor by now. */
 SCENARIO("a stale body whose missing slice is of the next version is asked for anew")
 {
 	enum { FIRST = 8 * MIB, NEXT = 40 * MIB };
@@ -582,8 +582,8 @@ SCENARIO("a slice that comes without a length ends where its range does")
 	}
 }
 
-/* Whatever is asked for, in whatever order, while the origin goes from version to version: an
- * answer holds bytes of one version, of the one whose tag it carries. */
+/* An answer holds bytes of one version, of the one whose tag it carries, whatever is asked for, in
+ * whatever order, while the origin goes from version to version. */
 SCENARIO("any ranges over any versions: an answer is of one version")
 {
 	enum { ROUNDS = 150, VERSIONS = 4 };
@@ -655,7 +655,7 @@ SCENARIO("aria2c with eight connections fetches a file once, and then not again"
 	}
 }
 
-/* What is cold goes by, more than twice what the log takes. A disk that is behind is spared some. */
+/* Cold objects go by, more than twice what the log takes. A disk that is behind is spared some. */
 SCENARIO("slices that are asked for stay on disk while others go")
 {
 	origin_says("/film", FILM);

@@ -1,4 +1,4 @@
-/* Where clients come in besides IPv4: by Unix sockets and by IPv6. */
+/* Clients come in by Unix sockets and by IPv6, besides IPv4. */
 #include "tests/kit/kit.h"
 #include "tests/kit/tls.h"
 

@@ -187,7 +187,7 @@ SCENARIO(
 		origin_says(path, .status = statuses[i], .body = "error",
 			    .fields = i % 2 ? "" : "Cache-Control: max-age=60\r\n");
 	}
-	edge_start_yaml("admission:\n  sightings: 1\n");
+	edge_start_yaml("routes:\n  - { path: /, admit: always }\n");
 	for (size_t i = 0; i < 4; i++) {
 		char *path = text("/%d", statuses[i]);
 		get(path);
@@ -417,4 +417,123 @@ SCENARIO("stale_after does not serve what may not be served stale")
 	barrier_open(hang);
 	call_expect(call, 200, "new");
 	call_expect(other, 200, "new");
+}
+
+/* So many requests, one after the other, which are all answered with the copy. */
+static void
+get_old(const char *path, const char *fields, int n)
+{
+	for (int i = 0; i < n; i++)
+		expect_answer(get_with(path, fields), 200, "old");
+}
+
+/* How often the origin is asked in ten seconds, by four requests a second. */
+static int
+asked_in_10_s(const char *path)
+{
+	int before = origin_requests_for(path);
+	for (int i = 0; i < 40; i++) {
+		get_old(path, "", 1);
+		clock_advance(250);
+	}
+	return origin_requests_for(path) - before;
+}
+
+static const struct {
+	const char *path, *fields;
+	struct say fails;
+} failing[] = {
+	{"/500", STALE(""), {.status = 500, .body = "oops"}},
+	{"/500-swr", STALE(", stale-while-revalidate=600"), {.status = 500, .body = "oops"}},
+	{"/429-swr", STALE(", stale-while-revalidate=600"), {.status = 429, .body = "less"}},
+	{"/dropped", STALE(""), {.raw = "HTTP/1.1 200", .raw_keeps = false}},
+	{"/dropped-swr", STALE(", stale-while-revalidate=600"), {.raw = "HTTP/1.1 200"}},
+};
+
+SCENARIO("after a failed refresh the key rests: all get the copy, and the origin is left in peace")
+{
+	enum { N = sizeof failing / sizeof *failing };
+	for (int i = 0; i < N; i++) {
+		origin_says(failing[i].path, .fields = failing[i].fields, .etag = "\"1\"",
+			    .body = "old");
+		origin_script(failing[i].path, &failing[i].fails);
+	}
+	clock_hold();
+	edge_start();
+	for (int i = 0; i < N; i++) {
+		const char *path = failing[i].path;
+		note("%s", path);
+		get(path);
+		get_old(path, "", 1);
+		wait_until(origin_answers_for(path) >= 2);
+		clock_settle();
+		int asked = origin_requests_for(path);
+		get_old(path, "", 100);
+		expect_int(origin_requests_for(path), asked);
+		/* 1, 2, 4, 4 seconds behind each other */
+		expect_between(asked_in_10_s(path), 1, 8);
+	}
+}
+
+SCENARIO("when the rest is over one asks, and brings what is new for all")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "oops");
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new", .hold_head = go);
+	clock_hold();
+	edge_start();
+	get("/x");
+	get_old("/x", "", 10);
+	origin_expect_requests(2);
+	clock_advance(1100);
+	struct call *one = call_get("/x");
+	origin_wait_requests(3);
+	get_old("/x", "", 10);
+	origin_expect_requests(3);
+	barrier_open(go);
+	call_expect(one, 200, "new");
+	expect_answer(get("/x"), 200, "new");
+	origin_expect_requests(3);
+}
+
+SCENARIO("a stranger's own failure lets no key rest")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 500, .body = "oops", .times = 3);
+	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"2\"",
+		    .body = "new");
+	edge_start();
+	get("/x");
+	get_old("/x", "X-Break: 1\r\n", 3);
+	origin_expect_requests(4);
+	expect_answer(get("/x"), 200, "new");
+}
+
+SCENARIO("what two addresses met lets it rest, whatever fields they send")
+{
+	origin_says("/x", .fields = STALE(""), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 500, .body = "oops");
+	clock_hold();
+	edge_start();
+	get("/x");
+	client_from("127.0.0.2");
+	get_old("/x", "User-Agent: one\r\n", 1);
+	client_from("127.0.0.3");
+	get_old("/x", "User-Agent: two\r\n", 20);
+	origin_expect_requests(3);
+}
+
+SCENARIO("a copy that may not stand in does not rest")
+{
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	origin_says("/x", .status = 503, .body = "oops");
+	origin_says("/x", .fields = STALE(", must-revalidate"), .etag = "\"1\"", .body = "old");
+	clock_hold();
+	edge_start();
+	get("/x");
+	expect_answer(get("/x"), 503, "oops");
+	expect_answer(get("/x"), 200, "old");
+	expect_text(heard_field(origin_last(), "If-None-Match"), "\"1\"");
 }

@@ -1,4 +1,4 @@
-/* What may be stored and used again without asking: RFC 9111 3 and 5.2, RFC 9213, RFC 8246.
+/* Some answers may be stored and used again without asking: RFC 9111 3 and 5.2, RFC 9213, RFC 8246.
  *
  * Each row: the answer's fields, the requests' fields, and whether a second request is a hit. */
 #include "tests/kit/kit.h"
@@ -156,6 +156,33 @@ SCENARIO("a credential that the key holds, or that no origin is sent, is no obst
 	expect_hit(get("/hidden/x"));
 	get_with("/x", "X-Dropped-Token: 1\r\n");
 	expect_hit(get("/x"));
+}
+
+SCENARIO(
+	"ignore_cookies: a cookie that measures visits is no reason not to guess, and no origin sees it")
+{
+	static const char old[] = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n";
+	origin_says("*", .fields = old, .body = "hello");
+	edge_start_yaml(EDGE_CACHE("  ignore_cookies: [ default, \"shop_*\" ]\n"));
+	get_with("/a", "Cookie: _ga=GA1.2.3; _ga_X1=GS1; shop_seen=1\r\n");
+	expect_hit(get_with("/a", "Cookie: _ga=GA1.2.4\r\n"));
+	expect_hit(get("/a"));
+	expect(heard_field(origin_request(0), "Cookie") == NULL);
+	get_with("/b", "Cookie: _ga=GA1.2.3; session=1\r\n");
+	expect_miss(get("/b"));
+	expect_text(heard_field(origin_request(1), "Cookie"), "session=1");
+	ask("POST", "/c", "Cookie: _ga=1; b=2\r\n", "x");
+	expect_text(heard_field(origin_request(3), "Cookie"), "_ga=1; b=2");
+}
+
+SCENARIO("without ignore_cookies any cookie is a reason not to guess")
+{
+	static const char old[] = "Last-Modified: Thu, 01 Jan 2015 00:00:00 GMT\r\n";
+	origin_says("*", .fields = old, .body = "hello");
+	edge_start();
+	get_with("/a", "Cookie: _ga=GA1.2.3\r\n");
+	expect_miss(get("/a"));
+	expect_text(heard_field(origin_request(0), "Cookie"), "_ga=GA1.2.3");
 }
 
 SCENARIO("heuristic_fields: beside no other field than these is a lifetime guessed")

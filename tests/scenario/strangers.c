@@ -1,4 +1,4 @@
-/* What one client asks changes nothing for the others: an answer that may not be stored removes no
+/* One client's request changes nothing for the others: an answer that may not be stored removes no
  * copy, and does not end the sharing of fetches. */
 #include "tests/kit/kit.h"
 

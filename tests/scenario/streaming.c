@@ -225,10 +225,11 @@ SCENARIO("SIGTERM: a worker without clients still fetches for those of another w
 {
 	by_http_only();
 	enum { BYTES = 1 << 20 };
-	struct barrier *half = barrier_new();
+	struct barrier *head = barrier_new(), *half = barrier_new();
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .body = "seen");
 	origin_says("/x", .fields = "Cache-Control: max-age=600\r\n", .etag = "\"v\"",
-		    .pattern_bytes = BYTES, .seed = 3, .hold_body = half, .hold_at = BYTES / 2);
+		    .pattern_bytes = BYTES, .seed = 3, .hold_head = head, .hold_body = half,
+		    .hold_at = BYTES / 2);
 	edge_start("--workers", "8");
 	get("/x");
 	struct client *purge = client_open_to(edge_admin_port());
@@ -238,9 +239,11 @@ SCENARIO("SIGTERM: a worker without clients still fetches for those of another w
 	/* The leader has what it asked for with the head; the follower reads on. */
 	struct client *leader = client_open();
 	client_request(leader, "GET", "/x", "If-None-Match: \"w\", \"v\"\r\n");
-	expect_status(client_read(leader, "GET"), 304);
+	origin_wait_requests(2);
 	struct call *follower = call_get("/x");
 	edge_wait_stat("requests.joined", 1);
+	barrier_open(head);
+	expect_status(client_read(leader, "GET"), 304);
 	client_close(leader);
 	edge_wait_stat("connections.closed", 2);
 	edge_signal(SIGTERM);
@@ -345,20 +348,4 @@ SCENARIO("a body that ends with the connection and is cut short is reset, not cl
 	client_read_body(c, got, sizeof got);
 	expect_that(errno == ECONNRESET, "it was closed as if the body were whole (%s)",
 		    strerror(errno));
-}
-
-SCENARIO("slow readers do not keep others from the origin")
-{
-	/* More of them than the origin may be asked at once, each with more than a window. */
-	enum { SLOW = 6 };
-	origin_says("/big", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 8 << 20,
-		    .times = SLOW);
-	origin_says("/small", .body = "hello");
-	edge_yaml(
-		"timeouts:\n  drain: 100ms\norigins:\n  - url: %O\n    max_connections: 3\n    connect_timeout: 20s\n");
-	edge_start("--workers", "1");
-	for (int i = 0; i < SLOW; i++)
-		client_request(client_open(), "GET", "/big", "");
-	origin_wait_requests(SLOW);
-	expect_answer(get("/small"), 200, "hello");
 }

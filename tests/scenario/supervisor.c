@@ -19,7 +19,7 @@
 
 enum { KEPT_MOST = 32 };
 
-/* What it was told, and the descriptors that it was given to keep. */
+/* It was told this, and was given these descriptors to keep. */
 static struct {
 	int fd;
 	pthread_mutex_t lock;
@@ -203,6 +203,42 @@ SCENARIO("a worker that stands still ends the supervisor's patience, though the 
 	wait_said("WATCHDOG=1", before + 1);
 }
 
+static int
+healthz(void)
+{
+	struct client *c = client_open_to(edge_admin_port());
+	client_request(c, "GET", "/healthz", NULL);
+	int status = client_read(c, "GET").status;
+	client_close(c);
+	return status;
+}
+
+SCENARIO("a worker that stands still is told at /healthz, to balancers, and one that goes on too")
+{
+	int status;
+	clock_hold();
+	edge_start();
+	expect_int(healthz(), 200);
+	pid_t worker = find_worker();
+	expect(worker > 0);
+	if (ptrace(PTRACE_SEIZE, worker, 0, 0) || ptrace(PTRACE_INTERRUPT, worker, 0, 0))
+		skip("a thread cannot be held: %s", strerror(errno));
+	while (waitpid(worker, &status, __WALL) < 0 && errno == EINTR)
+		;
+	for (int s = 1; s <= 2; s++)
+		clock_advance(1000); /* two looks are a pause */
+	expect_int(healthz(), 200);
+	for (int s = 1; s <= 3; s++)
+		clock_advance(1000);
+	expect_int(healthz(), 503);
+	expect_int((int)edge_stat("workers.stalled"), 1);
+	expect(edge_said("has been stuck for"));
+	if (ptrace(PTRACE_DETACH, worker, 0, 0))
+		fail("detach: %s", strerror(errno));
+	wait_until((clock_advance(1000), healthz() == 200));
+	expect_int((int)edge_stat("workers.stalled"), 0);
+}
+
 /* ---- sockets of a socket unit ---------------------------------------------------------------- */
 
 SCENARIO("a socket that was handed over serves, and who came before the start is served too")
@@ -286,7 +322,7 @@ SCENARIO("descriptors for another process are not touched")
 	origin_says("/x", .body = "hello");
 	edge_start();
 	expect_int(get("/x").status, 200);
-	expect_that(!edge_said("handed over"), "it takes them");
+	expect_that(!edge_said("taken over"), "it takes them");
 }
 
 /* ---- sockets that it keeps for us ----------------------------------------------------------- */
@@ -378,7 +414,7 @@ SCENARIO("a process that was followed does not say that the one behind it lives"
 
 /* ---- what nobody accepts from any more ------------------------------------------------------ */
 
-/* What it says of it. */
+/* Returns what it says. */
 static char *
 reload_to(const char *yaml, int status)
 {

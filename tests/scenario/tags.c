@@ -408,7 +408,7 @@ SCENARIO("twice purge takes prefixes, tags, several at once, and is soft on dema
 		    "%s", o.out);
 	expect(!is_here("/x"));
 	o = program(twice, "purge", "--prefix", "/x", "--admin", admin);
-	expect_that(o.status == 1 && strstr(o.err, "begins with http://"), "%s", o.err);
+	expect_that(o.status == 2 && strstr(o.err, "begins with http://"), "%s", o.err);
 	o = program(twice, "purge", "--all", "--tag", "t", "--admin", admin);
 	expect_int(o.status, 2);
 	o = program(twice, "purge", "--soft", "--admin", admin);

@@ -233,27 +233,76 @@ expect_refused(const char *tls, const char *words, const char *file)
 		    says);
 }
 
-SCENARIO("what is wrong with a certificate is said, with the file, and it does not start")
+static void
+expect_started_without(const char *tls, const char *words, const char *file)
+{
+	edge_yaml(text("%stls:\n%s", listens, tls));
+	edge_start();
+	expect_that(edge_said(words) && edge_said(text("%s", file)) &&
+			    edge_said("goes on without it"),
+		    "expected \"%s\" and %s; there came: %s", words, file, edge_stderr());
+	edge_stop();
+}
+
+SCENARIO("what is wrong with a certificate is said, with the file, and a start goes on without it")
 {
 	cert_write(in_dir("good.pem"), .names = "good.example");
-	cert_write(in_dir("old.pem"), .names = "a.example", .from_days = -90, .until_days = -1);
-	cert_write(in_dir("new.pem"), .names = "a.example", .from_days = 1, .until_days = 90);
 	cert_write(in_dir("other.pem"), .names = "a.example", .key_of = in_dir("good.pem"));
 	cert_write(in_dir("alone.crt"), .names = "a.example", .key_in = in_dir("elsewhere"));
-	expect_refused("  certificates: [ %D/old.pem ]\n", "expired at", in_dir("old.pem"));
-	expect_refused("  certificates: [ %D/good.pem, %D/old.pem ]\n", "expired at",
-		       in_dir("old.pem"));
-	expect_refused("  certificates: [ %D/new.pem ]\n", "is not valid before",
-		       in_dir("new.pem"));
-	expect_refused("  certificates: [ %D/other.pem ]\n", "does not belong to",
-		       in_dir("other.pem"));
-	expect_refused("  certificates: [ %D/none.pem ]\n", "No such file", in_dir("none.pem"));
-	expect_refused("  certificates: [ %D/twice.yaml ]\n", "holds no certificate",
-		       in_dir("twice.yaml"));
+	expect_started_without("  certificates: [ %D/other.pem ]\n", "does not belong to",
+			       in_dir("other.pem"));
+	expect_started_without("  certificates: [ %D/alone.crt ]\n", "there is no key for",
+			       in_dir("alone.crt"));
+	expect_started_without("  certificates: [ %D/none.pem ]\n", "No such file",
+			       in_dir("none.pem"));
+	expect_started_without("  certificates: [ %D/twice.yaml ]\n", "holds no certificate",
+			       in_dir("twice.yaml"));
+	expect_started_without("  certificates: [ %D/good.pem ]\n  ticket_key: %D/none\n",
+			       "No such file", "tls.ticket_key");
+}
+
+SCENARIO(
+	"a start that misses a certificate serves the others, and a reload brings it when it is there")
+{
+	origin_says("*", .body = "hello");
+	cert_write(in_dir("good.pem"), .names = "good.example");
+	start_with("  certificates: [ %D/none.pem, %D/good.pem ]\n", "");
+	struct client *c = open_as("good.example");
+	expect_text(client_saw(c), "good.example");
+	expect_answer(ask_host(c, "good.example", "/x"), 200, "hello");
+	edge_signal(SIGHUP); /* nothing has changed: none.pem is still missing */
+	wait_until(edge_said("was not reloaded"));
+	cert_write(in_dir("none.pem"), .names = "none.example");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect_text(client_saw(open_as("none.example")), "none.example");
+}
+
+SCENARIO("without any certificate clients without TLS are served, and no handshake succeeds")
+{
+	origin_says("*", .body = "hello");
+	start_with("  certificates: [ %D/none.pem ]\n", "");
+	struct client *c = client_open_to(plain_port());
+	expect_answer(ask_host(c, "a.example", "/x"), 200, "hello");
+	struct client *no = client_open_tls(.name = "a.example");
+	expect(!client_is_in(no));
+	cert_write(in_dir("none.pem"), .names = "a.example");
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect_text(client_saw(open_as("a.example")), "a.example");
+}
+
+SCENARIO("a start refuses where it could serve nobody, or could not tell clients from strangers")
+{
+	char *says;
+	cert_write(in_dir("good.pem"), .names = "good.example");
+	edge_yaml("listen: \"https://127.0.0.1:0\"\ntls:\n  certificates: [ %D/none.pem ]\n");
+	int status = edge_refuses(&says);
+	expect_that(status == 2 && strstr(says, in_dir("none.pem")) &&
+			    strstr(says, "twice.yaml:1: listen"),
+		    "exit %d: %s", status, says);
 	expect_refused("  certificates: [ %D/good.pem ]\n  client_ca: %D/none.pem\n",
 		       "No such file", "tls.client_ca");
-	expect_refused("  certificates: [ %D/good.pem ]\n  ticket_key: %D/none\n", "No such file",
-		       "tls.ticket_key");
 }
 
 SCENARIO("SIGHUP takes over renewed certificates, and connections go on")
@@ -277,16 +326,72 @@ SCENARIO("SIGHUP with a bad certificate changes nothing, and says which one it i
 	cert_write(in_dir("b.pem"), .names = "b.example");
 	start_with("  certificates: [ %D/a.pem, %D/b.pem ]\n", "");
 	cert_write(in_dir("a.pem"), .names = "renewed.example,a.example");
-	cert_write(in_dir("b.pem"), .names = "b.example", .from_days = -9, .until_days = -1);
+	cert_write(in_dir("b.pem"), .names = "b.example", .key_of = in_dir("a.pem"));
 	edge_signal(SIGHUP);
 	wait_until(edge_said("was not reloaded"));
-	expect(edge_said(in_dir("b.pem")) && edge_said("expired at"));
+	expect(edge_said(in_dir("b.pem")) && edge_said("does not belong to"));
 	expect_text(client_saw(open_as("a.example")), "a.example");
 	expect_text(client_saw(open_as("b.example")), "b.example");
 	cert_write(in_dir("b.pem"), .names = "b.example");
 	edge_signal(SIGHUP);
 	wait_until(edge_said("is read again"));
 	wait_until(strcmp(client_saw(open_as("a.example")), "renewed.example") == 0);
+}
+
+/* ---- certificates of another time ------------------------------------------------------------ */
+
+SCENARIO("a certificate that has expired, or is not valid yet, is served as it is")
+{
+	origin_says("*", .body = "hello");
+	cert_write(in_dir("good.pem"), .names = "good.example");
+	cert_write(in_dir("old.pem"), .names = "old.example", .from_days = -90, .until_days = -1);
+	cert_write(in_dir("new.pem"), .names = "new.example", .from_days = 1, .until_days = 90);
+	start_with("  certificates: [ %D/good.pem, %D/old.pem, %D/new.pem ]\n", "");
+	expect(edge_said(text("certificate in %s for old.example expired at", in_dir("old.pem"))));
+	expect(edge_said(
+		text("certificate in %s for new.example is not valid before", in_dir("new.pem"))));
+	expect_text(client_saw(open_as("good.example")), "good.example");
+	expect_text(client_saw(open_as("old.example")), "old.example");
+	expect_text(client_saw(open_as("new.example")), "new.example");
+}
+
+SCENARIO("a reload takes over a certificate beside one that has expired, with a warning")
+{
+	origin_says("*", .body = "hello");
+	cert_write(in_dir("a.pem"), .names = "a.example");
+	cert_write(in_dir("b.pem"), .names = "b.example");
+	start_with("  certificates: [ %D/a.pem, %D/b.pem ]\n", "");
+	cert_write(in_dir("a.pem"), .names = "renewed.example,a.example");
+	cert_write(in_dir("b.pem"), .names = "b.example", .from_days = -9, .until_days = -1);
+	edge_signal(SIGHUP);
+	wait_until(edge_said("is read again"));
+	expect(edge_said("warning: ") && edge_said("for b.example expired at"));
+	expect_text(client_saw(open_as("a.example")), "renewed.example");
+	expect_text(client_saw(open_as("b.example")), "b.example");
+}
+
+SCENARIO("check fails for a certificate that has expired")
+{
+	cert_write(in_dir("old.pem"), .names = "a.example", .from_days = -90, .until_days = -1);
+	FILE *f = fopen(in_dir("t.yaml"), "w");
+	fprintf(f,
+		"cache: { dir: none }\nlisten: 'https://127.0.0.1:0'\nadmin: off\n"
+		"origins: http://127.0.0.1:9\ntls: { certificates: [ %s ] }\n",
+		in_dir("old.pem"));
+	fclose(f);
+	struct output o = program(edge_binary(), "check", "-c", in_dir("t.yaml"));
+	expect_int(o.status, 2);
+	expect_that(strstr(o.err, "t.yaml:5: tls.certificates: ") && strstr(o.err, "expired at"),
+		    "%s", o.err);
+}
+
+SCENARIO("an expired certificate gives way to a valid one of another kind for the same name")
+{
+	origin_says("*", .body = "hello");
+	cert_write(in_dir("ec.pem"), .names = "a.example", .from_days = -9, .until_days = -1);
+	cert_write(in_dir("rsa.pem"), .names = "a.example", .rsa = true);
+	start_with("  certificates: [ %D/ec.pem, %D/rsa.pem ]\n", "");
+	expect(client_saw_rsa(open_as("a.example")));
 }
 
 /* ---- sessions ------------------------------------------------------------------------------ */

@@ -29,7 +29,7 @@ SCENARIO("the most frequent URLs and hosts are told, and whose bytes are refused
 {
 	by_http_only();
 	origin_says("*", .fields = FRESH, .pattern_bytes = 10000);
-	/* What came in the minute before counts half. */
+	/* Requests of the minute before count half. */
 	clock_hold();
 	edge_start();
 	clock_advance((HOT_MINUTE_S - clock_s() % HOT_MINUTE_S) * 1000);

@@ -307,7 +307,7 @@ SCENARIO("a hundred megabytes go both ways at once, and come back as they went")
 	close(e.fd);
 }
 
-/* What the peer's socket takes until it has taken nothing for a while. */
+/* Sends until the peer's socket has taken nothing for a while. */
 static size_t
 stuff(int fd, const char *p, size_t n)
 {
@@ -765,7 +765,7 @@ SCENARIO("an upgrade that cannot work is named before the start")
 	} rows[] = {
 		{"routes:\n  - { path: /a, upgrade: [ h2c ] }\n", "h2c would bring requests past"},
 		{"routes:\n  - { path: /a, upgrade: [ \"web socket\" ] }\n",
-		 "is no name of a protocol"},
+		 "\"web socket\" is no name"},
 		{"listen: [ \"h2c://127.0.0.1:0\" ]\nroutes:\n"
 		 "  - { path: /a, upgrade: [ websocket ] }\n",
 		 "HTTP/2 has no Upgrade"},

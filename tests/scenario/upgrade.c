@@ -10,9 +10,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,7 +129,7 @@ hold(int kind)
 		poll(NULL, 0, 2);
 }
 
-/* What the two say to each other goes through here. The one that began dies with this process, or,
+/* The two talk to each other through here. The one that began dies with this process, or,
  * where messages are only held, outlives it. */
 static void
 stand_between(const char *does, char **argv)
@@ -315,7 +317,7 @@ reload_to(const char *yaml, int times)
 	wait_until(edge_times_said("the configuration is read again") == times);
 }
 
-/* What is on disk is there, what comes is stored, and what is purged is gone. */
+/* Objects on disk are there, new ones are stored, and purged ones are gone. */
 static void
 expect_all_works(const char *name)
 {
@@ -701,6 +703,23 @@ SCENARIO("by TLS and HTTP/2 too: sessions are resumed by the new process")
 	edge_stop();
 	expect_int(access(in_dir("web.sock"), F_OK), -1);
 	expect_int(access(in_dir("admin.sock"), F_OK), -1);
+}
+
+SCENARIO("an upgrade makes the file of a Unix socket anew that somebody has removed")
+{
+	by_http_only();
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("\nworkers: 1\nlisten: [ \"127.0.0.1:0\", \"unix:%s\" ]\n",
+		       in_dir("web.sock")));
+	start_by_link();
+	store("/kept");
+	expect_int(unlink(in_dir("web.sock")), 0);
+	edge_becomes(upgraded(), 0);
+	struct client *c = client_open_path(in_dir("web.sock"));
+	expect_hit(ask_by(c, "GET", "/kept"));
+	client_close(c);
+	edge_stop();
+	expect_int(access(in_dir("web.sock"), F_OK), -1);
 }
 
 SCENARIO("streams of HTTP/2 that began go on to their end, and then their connection is over")
@@ -1154,6 +1173,67 @@ SCENARIO("a bad configuration is refused by the new process, with its line")
 	expect_all_works("a");
 }
 
+/* By a script that sets the limit, which root cannot raise again then. */
+static void
+start_with_few_files(int n)
+{
+	char real[4096];
+	expect(realpath(edge_binary(), real) != NULL);
+	program_itself = text("%s", real);
+	FILE *f = fopen(in_dir("few"), "w");
+	fprintf(f, "#!/bin/sh\nulimit -n %d\nexec %s \"$@\"\n", n, real);
+	fclose(f);
+	expect_int(chmod(in_dir("few"), 0755), 0);
+	setenv("TWICE", in_dir("few"), 1);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0);
+	edge_start();
+}
+
+SCENARIO("where files run out a reserve is left for the admin server, a reload and an upgrade")
+{
+	enum { OPEN_MOST = 300, CLIENTS = 400 };
+	struct barrier *go = barrier_new();
+	struct client *waiting[CLIENTS];
+	origin_says("/slow", .fields = FRESH, .body = "slow", .hold_head = go);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml("timeouts: { drain: 1s }\n");
+	start_with_few_files(OPEN_MOST);
+	expect(edge_said("limits.connections: 20000 connections cannot be kept where 300 files"));
+	for (int i = 0; i < CLIENTS; i++) {
+		waiting[i] = client_open();
+		client_request(waiting[i], "GET", "/slow", NULL);
+	}
+	/* One whose request is not here yet gives way to the next, others are refused; the rest waits at the
+	 * door. */
+	wait_until(edge_stat("connections.refused") + edge_stat("connections.evicted") >= 20);
+	expect(edge_stat("connections.open") > OPEN_MOST / 4);
+	expect_int(
+		program(edge_binary(), "reload", "--admin", text("127.0.0.1:%u", edge_admin_port()))
+			.status,
+		0);
+	edge_becomes(upgraded(), 0);
+	barrier_open(go);
+	for (int i = 0; i < CLIENTS; i++)
+		client_close(waiting[i]);
+	edge_wait_stat("connections.accepted", 1);
+}
+
+SCENARIO("an upgrade changes nothing where a file cannot be read that a start would go on without")
+{
+	char *page = in_dir("page.html");
+	FILE *f = fopen(page, "w");
+	expect(f && fputs("a page", f) >= 0 && fclose(f) == 0);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	edge_yaml(text("routes: [ { path: /page, answer: { status: 200, file: %s } } ]\n", page));
+	start_by_link();
+	store("/kept");
+	expect_int(unlink(page), 0);
+	expect_not_upgraded("page.html");
+	expect_answer(get("/page"), 200, "a page");
+	expect_all_works("a");
+}
+
 SCENARIO("an upgrade needs no file that the new configuration does not name any more")
 {
 	char *page = in_dir("page.html");
@@ -1224,6 +1304,51 @@ parent_of(pid_t pid)
 	return parent;
 }
 
+SCENARIO("a new process that is killed right behind the upgrade loses no listener, and no client")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/slow", .fields = FRESH, .body = "slow", .hold_head = go);
+	origin_says("*", .fields = FRESH, .body = "hello");
+	start_by_link();
+	store("/kept");
+	struct call *slow = call_get("/slow");
+	origin_wait_requests(2);
+	pid_t before = edge_pid(), fresh = upgraded();
+	expect(fresh != before);
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, fresh, 0), .events = POLLIN};
+	expect(end.fd >= 0 && kill(fresh, SIGKILL) == 0);
+	/* It comes into the queue of a socket that nobody accepts from. */
+	struct client *early = client_open();
+	client_request(early, "GET", "/kept", NULL);
+	/* On a busy machine it takes a while to die, and the old one ends with its last client while it lives. */
+	wait_until(poll(&end, 1, 0) == 1);
+	close(end.fd);
+	barrier_open(go);
+	call_expect(slow, 200, "slow");
+	expect_answer(client_read(early, "GET"), 200, "hello");
+	wait_until(edge_said("is started anew, at the same sockets"));
+	expect_answer(get("/kept"), 200, "hello");
+	expect(edge_alive() && edge_pid() == before);
+}
+
+SCENARIO(
+	"a new process that is told to end right behind the upgrade ends, and nothing is started anew")
+{
+	struct barrier *go = barrier_new();
+	origin_says("/slow", .fields = FRESH, .body = "slow", .hold_head = go);
+	start_by_link();
+	struct call *slow = call_get("/slow");
+	origin_wait_requests(1);
+	pid_t fresh = upgraded();
+	expect(kill(fresh, SIGTERM) == 0);
+	wait_until(edge_said("finishing open requests"));
+	wait_until(has_ended(fresh));
+	barrier_open(go);
+	call_expect(slow, 200, "slow");
+	expect_int(edge_wait_exit(), 0);
+	expect(!edge_said("is started anew, at the same sockets"));
+}
+
 SCENARIO("a purge that waits for a new process that dies is answered at once, and nothing spins")
 {
 	enum { FORGET = 10 };
@@ -1238,15 +1363,14 @@ SCENARIO("a purge that waits for a new process that dies is answered at once, an
 	client_request(c, "PURGE", "/x", NULL);
 	wait_until(access(mark("at", FORGET), F_OK) == 0);
 	double before_s = edge_cpu_s();
+	link_to(program_itself);
 	kill(between, SIGKILL); /* and with it the new one */
 	expect_status(client_read(c, "PURGE"), 503);
 	expect_that(edge_cpu_s() - before_s < 0.5, "it took %.1f s", edge_cpu_s() - before_s);
 	client_close(c);
 	/* Its own parent's socket is closed a moment before it becomes our child. */
 	wait_until(waitpid(heir, NULL, WNOHANG) == heir);
-	link_to(program_itself);
-	expect_int(edge_wait_exit(), 0);
-	edge_restart();
+	wait_until(edge_said("is started anew, at the same sockets"));
 	expect_status(get("/x"), 200);
 }
 

@@ -1,4 +1,4 @@
-/* What the disk is given beside the objects: indexes, footers, purges, snapshots. */
+/* The disk is given more than the objects: indexes, footers, purges, snapshots. */
 #include "tests/kit/kit.h"
 
 #define FRESH "Cache-Control: max-age=600\r\n"
