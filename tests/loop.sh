@@ -56,7 +56,7 @@ declare -A failed
 for ((round = 1; round <= rounds; round++)); do
 	export round
 	start=$SECONDS
-	# What took long in the last round begins first, so that nothing long is left alone in the end.
+	# Programs that took long in the last round begin first, so that none is left alone in the end.
 	[ -s "$folder/took" ] && mapfile -t programs < <(sort -rn "$folder/took" | cut -d' ' -f2-)
 	: >"$folder/took"
 	printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "${JOBS:-1}" bash -c 'run_one "$1"' run_one

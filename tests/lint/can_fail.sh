@@ -17,6 +17,8 @@ tree() { # a fresh tree with two files that nothing is wrong with
 	: >tests/lint/gates.txt
 	: >tests/lint/unused.txt
 	: >tests/lint/exports.txt
+	: >tests/lint/disk.txt
+	: >tests/lint/sockets.txt
 	cat >proxy/http/head.h <<-'C'
 		/* The lines of a head. */
 		struct head { int a; };
@@ -51,6 +53,25 @@ accepts() { # a check, what is well
 members() { # as many members of a struct as $1, two by two
 	awk -v n="$1" 'BEGIN { print "struct many {"; for (i = 0; i < n; i += 2) print "int *a" i ", b" i "[2];"; print "};" }'
 }
+
+# ---- calls.sh
+tree
+accepts calls.sh "a tree that reads no file"
+echo 'int head_more(void) { return open("/x", 0); }' >>proxy/http/head.c
+refuses calls.sh 'proxy/http/head.c calls open which may wait' "a call that may meet a disk"
+echo 'proxy/http/head.c' >tests/lint/disk.txt
+refuses calls.sh 'disk.txt: proxy/http/head.c: no such call, or it does not say on which thread' "a row without a thread"
+echo 'proxy/http/head.c main: a start' >tests/lint/disk.txt
+accepts calls.sh "a call that has a row"
+echo 'proxy/http/body.c main: a start' >>tests/lint/disk.txt
+refuses calls.sh 'proxy/http/body.c: no such call' "a row that is not needed"
+tree
+mkdir proxy/wire
+echo 'int conn_close(int fd) { return close(fd); }' >proxy/wire/conn.c
+echo 'proxy/wire/conn.c a connection' >tests/lint/sockets.txt
+accepts calls.sh "calls on a connection where they belong"
+echo 'long room_look(int fd, char *c) { return recv(fd, c, 1, 0); }' >proxy/wire/room.c
+refuses calls.sh 'proxy/wire/room.c calls recv on a descriptor: say in tests/lint/sockets.txt of what' "another file that reads from it"
 
 # ---- gates.sh
 tree
@@ -102,6 +123,61 @@ awk -f tests/lint/structs.awk proxy/http/head.h >"$place/said"
 [ "$(cat "$place/said")" = "$(printf 'proxy/http/head.h outer 20 11\nproxy/http/head.h one 1 0')" ]
 result $? structs.awk "20 members, 11 of them bools, and 1"
 refuses gates.sh '^proxy/http/head.h:outer: bools 11, and' "a struct with eleven bools"
+
+# ---- pages.sh
+pages() { # a README and two pages that nothing is wrong with
+	tree
+	mkdir -p docs bench/results
+	printf '# twice\n\nSee [the page](docs/page.md), [a section](docs/page.md#as-it-is)\nand [figures](docs/measured.md). It takes 2.5 us (`bench/hit.sh 7`).\n' >README.md
+	printf '# Page\n\nThis page says all.\n\n## As it is\n\nWhat is it? It is well.\n' >docs/page.md
+	{
+		printf '# Measured\n\nThis page has figures.\n\n'
+		echo '| what | `twice` | beside it | command | output |'
+		echo '|---|---|---|---|---|'
+		echo '| a hit | 2.5 us | nginx 1,235 us (77.2%) | `bench/hit.sh 7` | hit.txt |'
+	} >docs/measured.md
+	printf 'twice 2.483 us\nnginx 1.2349 ms\nratio 0.7716\n' >bench/results/hit.txt
+}
+pages
+accepts pages.sh "pages that nothing is wrong with"
+awk 'BEGIN { for (i = 0; i < 1500; i++) print "a" }' >>README.md
+refuses pages.sh 'README.md has 1[0-9]* lines; 200' "a README that is long"
+refuses pages.sh 'README.md has 1[0-9]* words; 1,500' "a README of many words"
+pages
+awk 'BEGIN { for (i = 0; i < 111; i++) printf "a"; print "" }' >>README.md
+refuses pages.sh 'more than 110 columns: 5' "a README with a wide line"
+pages
+echo 'And [another](other.md).' >>docs/page.md
+refuses pages.sh 'the link other.md leads nowhere' "a link to a page that is not there"
+pages
+echo 'And [another](page.md#as-it-was).' >>docs/measured.md
+refuses pages.sh 'page.md#as-it-was leads to no heading' "a link to a heading that is not there"
+pages
+echo '/* See docs/gone.md. */' >>proxy/http/head.c
+refuses pages.sh 'docs/gone.md is named somewhere' "a source that names a page that is not there"
+pages
+echo 'Less. What a route may not keep goes.' >>docs/page.md
+refuses pages.sh 'docs/page.md: What a route may' "a sentence that opens headless"
+pages
+echo '<img src="docs/gone.png">' >>README.md
+refuses pages.sh 'the picture docs/gone.png is not there' "a picture that is not there"
+pages
+echo 'Set `cache.disk` and `head.sisk`.' >>docs/page.md
+printf 'cache:\n  disk: 1GiB\n' >config/twice.yaml
+refuses pages.sh 'has the name head.sisk' "a setting that is not there"
+pages
+printf '# New\n\nHello.\n' >docs/new.md
+refuses pages.sh 'docs/new.md: its third line' "a page that does not say what it is for"
+refuses pages.sh 'README.md does not name it' "a page that nothing leads to"
+pages
+sed -i 's/1,235/1,236/' docs/measured.md
+refuses pages.sh 'hit.txt has no 1236' "a figure that is not in the output"
+pages
+sed -i 's/2\.5 us (/2.6 us (/' README.md
+refuses pages.sh 'README.md: a figure beside .* 2.6' "a figure that docs/measured.md has not"
+pages
+sed -i 's/hit.txt/miss.txt/' docs/measured.md
+refuses pages.sh 'there is no output miss.txt' "figures without an output"
 
 # ---- the lists against what has landed, and commits.sh
 if command -v git >/dev/null; then

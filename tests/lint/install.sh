@@ -16,7 +16,7 @@ must() { # what must be true, then a command
 
 must "make install failed" make -s install DESTDIR="$place" PREFIX=/opt/t
 must "the program is not there, or does not run" "$place/opt/t/bin/twice" --version
-for paper in README.md CHANGELOG.md LICENSE; do
+for paper in README.md CHANGELOG.md LICENSE docs/*; do
 	must "$paper is not there" test -s "$place/opt/t/share/doc/twice/$paper"
 done
 outside=$(find "$place" ! -type d ! -path "$place/opt/t/*")

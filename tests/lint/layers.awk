@@ -1,5 +1,5 @@
 # layers.awk - awk -f layers.awk layers.txt FILE...: every #include "room/file.h" must be allowed by
-# the floor plan, as a room or as this one file of it; libcyaml only in schema.c, libyaml only in reading_inside.h.
+# the floor plan, as a room or as this one file of it; libyaml only in reading_inside.h.
 function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
 function name_of(path) { sub(/.*\//, "", path); return path }
 FNR == 1 && NR != 1 { here = room_of(FILENAME); seen[here] = 1 }
@@ -24,8 +24,8 @@ NR == FNR {
 	else if (!((here, short) in plan) && !((here, short "/" name_of(part[2])) in plan))
 		complain(here " may not include " part[2])
 }
-/^[ \t]*#[ \t]*include[ \t]*<(cyaml|yaml)/ && FILENAME !~ /^config\/(schema\.c|reading_inside\.h)$/ {
-	complain("YAML is config's affair: schema.c and reading_inside.h")
+/^[ \t]*#[ \t]*include[ \t]*<yaml/ && FILENAME !~ /^config\/reading_inside\.h$/ {
+	complain("YAML is the affair of config: reading_inside.h")
 }
 function complain(what) { printf "%s:%d: %s\n", FILENAME, FNR, what; bad++ }
 END {
