@@ -9,11 +9,12 @@
 #   make coverage       what the tests reach, by room and file (T=name: what that test reaches), in build/coverage
 #   make gdb T=name     gdb on a unit test; make attach S=name KIT_ONLY=words: on the proxy of a scenario
 #   make bench          measurements; see bench/README.md. make bench-smoke: each of them once, small
-#   make lint           layers, purity, names, unused exports, circles, gates, form of commits, shape, format
+#   make lint           layers, purity, names, unused exports, circles, gates, pages, form of commits, shape, format
 #                       (make format mends that)
 #   make fuzz F=name    fuzz one parser for SECONDS=60 with clang's libFuzzer
 #   make man            manual pages and completions of shells, in build/MODE/manual
-#   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system
+#   make deb            packages for Debian, in build/deb; tests/deb.sh tries them in a fresh system. DEB_HOST_ARCH=arm64
+#                       for another machine, with Debian's cross compiler
 #   make image          the image of Dockerfile, named twice
 #   make install        to PREFIX (/usr/local): twice, and the filter library with header and .pc
 #   make uninstall      removes what install put there
@@ -23,10 +24,12 @@
 #
 #   MODE=release|debug|coverage|asan|tsan|fuzz   WERROR=1   CC=gcc|clang   CPPFLAGS CFLAGS LDFLAGS as a distribution
 #   sets them (dpkg-buildflags)   HARDEN= for a build without hardening, to measure what it costs
+#   CC AR PKG_CONFIG for another machine: aarch64-linux-gnu-gcc, and so on
 #   LTO= for one that is not optimized as a whole: links build/twice sooner
 
 MODE    ?= release
 PREFIX  ?= /usr/local
+PKG_CONFIG ?= pkg-config
 SECONDS ?= 60
 # Sanitizers and fuzzers are clang's; a build by the other compiler has a folder of its own.
 by_clang := $(filter asan tsan fuzz,$(MODE))
@@ -49,12 +52,12 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl libcyaml libxxhash jansson libzstd liblzma zlib
+PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl yaml-0.1 libxxhash jansson libzstd liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
-PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
-PKG_LIBS   = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)) -lm -pthread $(if $(filter coverage,$(MODE)),-lgcov))
-CHECK_LIBS = $(call once,CHECK_LIBS,$(shell pkg-config --cflags --libs check))
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
+PKG_LIBS   = $(call once,PKG_LIBS,$(shell $(PKG_CONFIG) --libs $(PKGS)) -lm -pthread $(if $(filter coverage,$(MODE)),-lgcov))
+CHECK_LIBS = $(call once,CHECK_LIBS,$(shell $(PKG_CONFIG) --cflags --libs check))
 CFLAGS  ?= -g
 
 # Hardening of release builds: what the compiler knows of this list. The sanitizers have their own.
@@ -77,7 +80,7 @@ COMPILE  = @mkdir -p $(@D); echo "$(CC) $@"; $(CC) $(ALLFLAGS) -MMD -MP
 LINKFLAGS = $(if $(HARDEN),$(bind_now)) $(LDFLAGS)
 LINK     = $(COMPILE) -fno-lto $(LINKFLAGS)
 
-obj  = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)/*.c $(1)/family/*.c))
+obj  = $(patsubst %.c,$(B)/%.o,$(filter-out tests/kit/preload/%,$(wildcard $(1)/*.c $(1)/*/*.c)))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses; there are no circles.
 LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
@@ -94,12 +97,12 @@ $(B)/bin/twice: $(call obj,proxy/cli) $(LIBS)
 
 define room_lib
 $(call lib,$(1)): $$(call obj,$(1))
-	@mkdir -p $$(@D) && rm -f $$@ && ar rcs $$@ $$^
+	@mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_lib,$(r))))
 
 $(B)/filter/%.o $(B)/proxy/http/%.o: EXTRA = -Wconversion
-$(B)/proxy/admin/dashboard.o: proxy/admin/dashboard.html
+$(B)/proxy/admin/dashboard.o: proxy/admin/dashboard.html proxy/admin/dashboard.css proxy/admin/dashboard.js
 $(B)/proxy/admin/dashboard.o: EXTRA = -fno-lto # its symbols are the assembler's
 $(B)/proxy/cli/version.o: EXTRA = -DTWICE_VERSION='"$(shell cat build/version)"'
 $(B)/proxy/cli/version.o: build/version
@@ -118,7 +121,7 @@ $(B)/tests/test_%: tests/unit/test_%.c $$(call rooms_of,tests/unit/test_$$*.c)
 	$(LINK) $(PKG_CFLAGS) -o $@ $< $(call rooms_of,$<) $(CHECK_LIBS) $(PKG_LIBS)
 
 # test_work counts steps: what it tests is compiled once more, with a call in each basic block.
-COUNTED := $(patsubst %.c,$(B)/counted/%.o,$(wildcard proxy/http/*.c proxy/serve/outgoing*.c proxy/serve/header_rules.c) proxy/base/buf.c)
+COUNTED := $(patsubst %.c,$(B)/counted/%.o,$(wildcard proxy/http/*.c proxy/serve/outgoing/outgoing*.c proxy/serve/outgoing/header_rules.c proxy/serve/outgoing/rewrite.c) proxy/base/buf.c proxy/base/pattern_match.c)
 WRAPPED := -Wl,--wrap=memchr,--wrap=memcmp,--wrap=strncasecmp,--wrap=memcpy,--wrap=memmove,--wrap=memset
 $(B)/counted/%.o: %.c
 	$(COMPILE) -fsanitize-coverage=trace-pc -fno-builtin -U_FORTIFY_SOURCE $(PKG_CFLAGS) -c -o $@ $<
@@ -182,7 +185,7 @@ test:
 # The scenarios once more, by TLS or HTTP/2.
 by-tls: $(SCENARIOS) $(B)/bin/twice ; @KIT_TLS=1 $(RUN) $(SCENARIOS)
 by-h2: $(SCENARIOS) $(B)/bin/twice ; @KIT_H2=1 $(RUN) $(SCENARIOS)
-CHECKS = $(addprefix tests/lint/,layers.sh pure.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh \
+CHECKS = $(addprefix tests/lint/,layers.sh pure.sh pages.sh version.sh $(if $(HARDEN),hardened.sh install.sh)) tests/install_filter.sh \
 	 $(if $(filter release debug,$(MODE)),tests/kit/debugger.sh)
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 fuzzers: $(FUZZERS)
@@ -229,6 +232,7 @@ install: $(B)/bin/twice $(PAPERS)
 	install -D -m 644 $(B)/manual/zsh $(DESTDIR)$(PREFIX)/share/zsh/vendor-completions/_twice
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice/examples config/examples/*.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice config/twice.yaml config/alerts.yaml config/grafana.json README.md CHANGELOG.md LICENSE
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/twice/docs docs/*
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/twice share/man/man1/twice.1 share/man/man5/twice.yaml.5 \
 		share/bash-completion/completions/twice share/zsh/vendor-completions/_twice)

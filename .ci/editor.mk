@@ -1,5 +1,5 @@
-# What editors ask for: one command per file, with the flags it is compiled with. Included by the Makefile,
-# whose CC, ALLFLAGS, PKG_CFLAGS and SOURCES it uses.
+# Editors ask for one command per file, with the flags it is compiled with. The Makefile includes this file,
+# which uses its CC, ALLFLAGS, PKG_CFLAGS and SOURCES.
 #
 #   make compile-commands                 build/compile_commands.json
 
