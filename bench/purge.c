@@ -5,7 +5,7 @@
  */
 #include "proxy/base/clock.h"
 #include "proxy/base/le.h"
-#include "proxy/cache/forget.h"
+#include "proxy/cache/forget/forget.h"
 
 #include <stdio.h>
 #include <stdlib.h>

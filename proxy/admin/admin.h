@@ -43,7 +43,7 @@
 
 #include "proxy/admin/access.h"
 #include "proxy/admin/report.h"
-#include "proxy/cache/forget_kind.h"
+#include "proxy/cache/forget/forget_kind.h"
 
 struct admin;
 

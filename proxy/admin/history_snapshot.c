@@ -12,7 +12,7 @@
 
 #include "proxy/base/le.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,11 +2,11 @@
 #include "proxy/cache/audit.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/diskio.h"
-#include "proxy/cache/doubled.h"
-#include "proxy/cache/forget.h"
-#include "proxy/cache/object_facts.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/diskio.h"
+#include "proxy/cache/store/doubled.h"
+#include "proxy/cache/forget/forget.h"
+#include "proxy/cache/store/object_facts.h"
+#include "proxy/cache/store/segment.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef CACHE_AUDIT_H
 #define CACHE_AUDIT_H
 
-#include "proxy/cache/forget_kind.h"
+#include "proxy/cache/forget/forget_kind.h"
 #include "proxy/base/str.h"
 #include "proxy/http/policy.h"
 

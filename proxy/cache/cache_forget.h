@@ -9,7 +9,7 @@
 #include "filter/hash.h"
 #include "proxy/base/mailbox.h"
 #include "proxy/base/str.h"
-#include "proxy/cache/forget_kind.h"
+#include "proxy/cache/forget/forget_kind.h"
 
 #include <stdbool.h>
 #include <stdint.h>

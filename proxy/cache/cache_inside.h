@@ -25,12 +25,12 @@
 
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_disk.h"
-#include "proxy/cache/forget.h"
-#include "proxy/cache/object.h"
+#include "proxy/cache/forget/forget.h"
+#include "proxy/cache/store/object.h"
 #include "proxy/cache/ram.h"
 #include "proxy/cache/siblings.h"
 #include "proxy/cache/reads.h"
-#include "proxy/cache/store.h"
+#include "proxy/cache/store/store.h"
 
 #include <pthread.h>
 

@@ -4,8 +4,8 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/ledger.h"
-#include "proxy/cache/packing.h"
+#include "proxy/cache/store/ledger.h"
+#include "proxy/cache/store/packing.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef CACHE_CACHE_WRITE_H
 #define CACHE_CACHE_WRITE_H
 
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 
 struct block;
 struct cache;

@@ -8,7 +8,7 @@
 
 #include "proxy/base/aside.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/forget/purge_log.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -3,8 +3,8 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
-#include "proxy/cache/doubled.h"
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/store/doubled.h"
+#include "proxy/cache/forget/purge_log.h"
 
 #include <assert.h>
 #include <errno.h>

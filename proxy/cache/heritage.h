@@ -23,7 +23,7 @@
 #define CACHE_HERITAGE_H
 
 #include "proxy/cache/cache_disk.h"
-#include "proxy/cache/forget.h"
+#include "proxy/cache/forget/forget.h"
 
 struct cache;
 

@@ -7,7 +7,7 @@
 #ifndef CACHE_RAM_H
 #define CACHE_RAM_H
 
-#include "proxy/cache/object.h"
+#include "proxy/cache/store/object.h"
 
 struct ram;
 

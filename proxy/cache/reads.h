@@ -9,8 +9,8 @@
 #ifndef CACHE_READS_H
 #define CACHE_READS_H
 
-#include "proxy/cache/diskio.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/diskio.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* slice_bytes.h - how large a slice of a large body is (serve/slices.h): one number for the proxy and
+/* slice_bytes.h - how large a slice of a large body is (serve/rules/slices.h): one number for the proxy and
  * for `twice simulate`.
  */
 #ifndef CACHE_SLICE_BYTES_H

@@ -3,7 +3,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/base/process.h"
 #include "proxy/cache/audit.h"
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/forget/purge_log.h"
 #include "proxy/cli/cli.h"
 
 #include <jansson.h>

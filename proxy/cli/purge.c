@@ -1,5 +1,5 @@
 /* purge.c - `twice purge`: makes a running proxy forget. */
-#include "proxy/cache/forget_kind.h"
+#include "proxy/cache/forget/forget_kind.h"
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
 

@@ -5,7 +5,7 @@
 #ifndef NODE_HAND_ON_H
 #define NODE_HAND_ON_H
 
-#include "proxy/cache/forget.h"
+#include "proxy/cache/forget/forget.h"
 
 /* ctx: the server, whose heir_end is the stream to the other one. */
 forget_heir hand_on_forgets;

@@ -21,7 +21,7 @@
 #define NODE_HANDOVER_H
 
 #include "proxy/base/str.h"
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/forget/purge_log.h"
 
 #include <stdbool.h>
 #include <stdint.h>

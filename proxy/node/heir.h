@@ -6,7 +6,7 @@
 #ifndef NODE_HEIR_H
 #define NODE_HEIR_H
 
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/forget/purge_log.h"
 
 struct cache;
 struct heir;

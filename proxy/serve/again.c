@@ -1,8 +1,8 @@
 /* again.c - once more, and not at once. */
 #include "proxy/serve/again.h"
 
-#include "proxy/serve/passes.h"
-#include "proxy/serve/retry_after.h"
+#include "proxy/serve/rules/passes.h"
+#include "proxy/serve/rules/retry_after.h"
 
 enum { LIMITED_S = 60 };
 

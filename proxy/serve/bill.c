@@ -4,7 +4,7 @@
 #include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_stats.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/fill_inside.h"
 #include "proxy/serve/sight.h"

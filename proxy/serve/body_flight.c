@@ -2,10 +2,10 @@
  * flight went on without its reader.
  */
 #include "proxy/base/block.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/serve/beside.h"
 #include "proxy/serve/fill.h"
-#include "proxy/serve/trailers.h"
+#include "proxy/serve/rules/trailers.h"
 #include "proxy/serve/txn.h"
 
 #include <assert.h>

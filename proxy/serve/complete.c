@@ -4,9 +4,9 @@
 #include "proxy/serve/complete.h"
 
 #include "proxy/cache/cache_write.h"
-#include "proxy/serve/keep.h"
+#include "proxy/serve/keep/keep.h"
 #include "proxy/http/head.h"
-#include "proxy/serve/part.h"
+#include "proxy/serve/rules/part.h"
 
 #include <assert.h>
 

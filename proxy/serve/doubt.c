@@ -2,10 +2,10 @@
 #include "proxy/serve/doubt.h"
 
 #include "proxy/cache/cache_write.h"
-#include "proxy/serve/keep.h"
-#include "proxy/serve/news.h"
-#include "proxy/serve/passes.h"
-#include "proxy/serve/witness.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/news.h"
+#include "proxy/serve/rules/passes.h"
+#include "proxy/serve/rules/witness.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #define SERVE_DOUBT_H
 
 #include "proxy/serve/fill.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 
 /* Nothing of what this 206 says keeps it from those whom the whole was for. That it says nothing of
  * freshness does not matter: the head of the whole does. */

@@ -4,11 +4,11 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/base/network.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/http/head.h"
 #include "proxy/origin/called.h"
-#include "proxy/serve/herd.h"
-#include "proxy/serve/part.h"
+#include "proxy/serve/rules/herd.h"
+#include "proxy/serve/rules/part.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/run.h"
 

@@ -4,8 +4,8 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/http/uri.h"
-#include "proxy/serve/keep.h"
-#include "proxy/serve/unasked.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/unasked.h"
 
 void
 fill_on_interim(void *ctx, const struct response *rs)

@@ -4,9 +4,9 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/serve/complete.h"
-#include "proxy/serve/keep.h"
+#include "proxy/serve/keep/keep.h"
 #include "proxy/serve/run.h"
 
 #include "proxy/serve/sight.h"

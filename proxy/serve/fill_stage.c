@@ -2,7 +2,7 @@
 #include "proxy/serve/fill_inside.h"
 
 #include "proxy/cache/cache_write.h"
-#include "proxy/serve/rest.h"
+#include "proxy/serve/rules/rest.h"
 
 #include <assert.h>
 #include <stddef.h>

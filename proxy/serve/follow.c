@@ -3,12 +3,12 @@
  */
 #include "proxy/serve/follow.h"
 
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
-#include "proxy/serve/herd.h"
-#include "proxy/serve/keep_turn.h"
-#include "proxy/serve/part.h"
-#include "proxy/serve/passes.h"
+#include "proxy/serve/rules/herd.h"
+#include "proxy/serve/keep/keep_turn.h"
+#include "proxy/serve/rules/part.h"
+#include "proxy/serve/rules/passes.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/sight.h"

@@ -3,7 +3,7 @@
  *
  * The only place that makes keys of variants, parts and slices. A marker lies at the primary key of
  * what varies and says on which request fields; a variant's key names them with their values. What
- * is forgotten (cache/forget.h) is the URL, with all its variants.
+ * is forgotten (cache/forget/forget.h) is the URL, with all its variants.
  *
  * Memory    a key and a struct variants own their bytes; fini leaves them zeroed.
  */

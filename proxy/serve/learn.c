@@ -6,8 +6,8 @@
 #include "proxy/cache/cache_variants.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/keep.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/slices.h"
 #include "proxy/http/head.h"
 
 /* Filed under what it was said to vary on, an object must not live on as what varies on more. */

@@ -2,7 +2,7 @@
 #include "proxy/serve/patience.h"
 
 #include "config/config.h"
-#include "proxy/serve/herd.h"
+#include "proxy/serve/rules/herd.h"
 
 int64_t
 patience_most_ms(const struct txn *t)

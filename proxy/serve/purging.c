@@ -5,7 +5,7 @@
 #include "proxy/cache/cache_forget.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/errand.h"
-#include "proxy/serve/purge_method.h"
+#include "proxy/serve/rules/purge_method.h"
 
 #include <assert.h>
 #include <stdlib.h>

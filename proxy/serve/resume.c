@@ -4,8 +4,8 @@
  */
 #include "proxy/serve/resume.h"
 
-#include "proxy/serve/keep.h"
-#include "proxy/serve/validator.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/validator.h"
 
 #include "proxy/http/head.h"
 #include "proxy/http/range.h"

@@ -7,8 +7,8 @@
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/doubt.h"
-#include "proxy/serve/keep.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/slices.h"
 
 #include <assert.h>
 #include <stdio.h>

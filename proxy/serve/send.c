@@ -2,11 +2,11 @@
  * the bytes lie. No byte of HTTP/1 is written here.
  */
 #include "proxy/cache/admission/seen.h"
-#include "proxy/serve/keep.h"
-#include "proxy/serve/part.h"
+#include "proxy/serve/keep/keep.h"
+#include "proxy/serve/rules/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 #include "proxy/serve/tunnel.h"
 #include "proxy/serve/walk.h"
 

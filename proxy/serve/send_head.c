@@ -3,7 +3,7 @@
 
 #include "config/config.h"
 #include "proxy/http/date.h"
-#include "proxy/serve/trailers.h"
+#include "proxy/serve/rules/trailers.h"
 
 void
 send_date(struct txn *t, struct maker *m)

@@ -1,5 +1,5 @@
 /* send_local.c - answers that are made here: faults, errors, and what ends at this proxy. */
-#include "proxy/serve/error_page.h"
+#include "proxy/serve/rules/error_page.h"
 #include "proxy/serve/send_inside.h"
 
 /* A complete answer: body lies in the arena. allow, type: empty: not said. */

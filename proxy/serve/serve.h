@@ -18,7 +18,7 @@
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
 #include "proxy/serve/key.h"
-#include "proxy/serve/request_id.h"
+#include "proxy/serve/rules/request_id.h"
 #include "proxy/serve/settings.h"
 #include "proxy/serve/shelves.h"
 

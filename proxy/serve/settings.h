@@ -13,7 +13,7 @@
 #include "proxy/base/network.h"
 #include "proxy/serve/outgoing/outgoing.h"
 #include "proxy/serve/routes/route.h"
-#include "proxy/serve/tags.h"
+#include "proxy/serve/rules/tags.h"
 
 struct config;
 struct upstream;

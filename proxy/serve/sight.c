@@ -3,7 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/network.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"

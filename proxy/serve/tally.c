@@ -1,7 +1,7 @@
 /* tally.c - one function that every request ends in: so the counters sum to the answers. */
 #include "proxy/serve/tally.h"
 
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/serve/lately.h"
 #include "proxy/serve/txn.h"
 

@@ -6,7 +6,7 @@
 #include "proxy/serve/txn.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/serve/challenging.h"
 #include "proxy/serve/errand.h"
 #include "proxy/serve/follow.h"

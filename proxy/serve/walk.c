@@ -2,7 +2,7 @@
 #include "proxy/serve/walk_inside.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 #include "proxy/serve/walk_inside.h"
 
 #include "proxy/serve/fill.h"
-#include "proxy/serve/herd.h"
+#include "proxy/serve/rules/herd.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/run.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 
 #include <assert.h>
 

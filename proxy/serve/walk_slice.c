@@ -6,7 +6,7 @@
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 
 #include <assert.h>
 

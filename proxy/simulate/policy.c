@@ -190,7 +190,7 @@ visit_whole(struct policy *p, const struct visit *v, struct ghost_event *e)
 		count(p, v, &o);
 }
 
-/* ---- a body in slices, as in serve/slices.h and serve/walk.c --------------------------------- */
+/* ---- a body in slices, as in serve/rules/slices.h and serve/walk.c --------------------------------- */
 
 /* In the sample exactly when its head is; another one for each version. */
 static uint64_t

@@ -5,8 +5,8 @@
  * believed. The ledger must hold together, and what it saves is read again.
  */
 #include "proxy/base/le.h"
-#include "proxy/cache/earnings.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/earnings.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdlib.h>
 #include <string.h>

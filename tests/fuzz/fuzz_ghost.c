@@ -6,7 +6,7 @@
  * and be of use.
  */
 #include "proxy/cache/ghost/ghost.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  */
 #include "proxy/admin/history.h"
 #include "proxy/base/le.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,9 +5,9 @@
  * the reader is reached. What is believed is written to a new file and must be told the same.
  */
 #include "filter/hash_equal.h"
-#include "proxy/cache/diskio.h"
-#include "proxy/cache/purge_log.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/diskio.h"
+#include "proxy/cache/forget/purge_log.h"
+#include "proxy/cache/store/segment.h"
 #include "tests/kit/tmpdir.h"
 
 #include <fcntl.h>

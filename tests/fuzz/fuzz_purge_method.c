@@ -5,7 +5,7 @@
  * is accepted has a prefix that the path begins with, or tags of which each is one word of the value;
  * a list of tags is never cut off by what is not one.
  */
-#include "proxy/serve/purge_method.h"
+#include "proxy/serve/rules/purge_method.h"
 
 #include <stdlib.h>
 

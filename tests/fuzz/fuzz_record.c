@@ -4,7 +4,7 @@
  * The first byte says whether the checksum is made right first, so that the rest of the reader is
  * reached. What is believed must lie within the input and be written back as the same bytes.
  */
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  */
 #include "proxy/base/le.h"
 #include "proxy/cache/admission/seen_file.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdlib.h>
 #include <string.h>

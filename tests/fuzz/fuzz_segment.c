@@ -6,9 +6,9 @@
  * is restored is looked up, read, and written on.
  */
 #include "proxy/base/log.h"
-#include "proxy/cache/doubled.h"
-#include "proxy/cache/store.h"
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/doubled.h"
+#include "proxy/cache/store/store.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"
 

@@ -8,8 +8,8 @@
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/head.h"
 #include "proxy/http/syntax.h"
-#include "proxy/serve/slices.h"
-#include "proxy/serve/validator.h"
+#include "proxy/serve/rules/slices.h"
+#include "proxy/serve/rules/validator.h"
 
 #include <assert.h>
 

@@ -6,7 +6,7 @@
  */
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_forget.h"
-#include "proxy/serve/tags.h"
+#include "proxy/serve/rules/tags.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * What passes consists of whole lines, none of which a recipient would act on, and passes again as
  * it is.
  */
-#include "proxy/serve/trailers.h"
+#include "proxy/serve/rules/trailers.h"
 
 #include "proxy/http/syntax.h"
 

@@ -5,7 +5,7 @@
  * believed. Bit 1: the body is one row, whose ghost and memory the rest is cut into.
  */
 #include "proxy/base/le.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 #include "proxy/cache/ghost/whatif.h"
 
 #include <stdlib.h>

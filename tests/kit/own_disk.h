@@ -2,7 +2,7 @@
 #ifndef KIT_OWN_DISK_H
 #define KIT_OWN_DISK_H
 
-#include "proxy/cache/diskio.h"
+#include "proxy/cache/store/diskio.h"
 
 static inline int
 sync_at_once(int fd)

@@ -2,7 +2,7 @@
 #ifndef KIT_OWN_STORE_H
 #define KIT_OWN_STORE_H
 
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/unit.h"
 
 static inline bool

@@ -32,7 +32,7 @@ disk='open|openat|fopen|opendir|stat|lstat|fstatat|statvfs|access|faccessat|read
 disk="$disk|sendfile|fallocate|ftruncate|truncate|fsync|fdatasync|unlink|unlinkat|rename|renameat|mkdir|rmdir|getaddrinfo"
 disk="$disk|X509_STORE_load_[a-z]*|X509_STORE_set_default_paths|SSL_CTX_load_[a-z_]*|PEM_read_[A-Za-z0-9_]*"
 hold disk.txt "$disk" 'which may wait for a disk' 'on which thread' proxy/base/*.c proxy/http/*.c proxy/origin/*.c \
-	proxy/serve/*.c proxy/wire/*.c proxy/node/worker.c
+	proxy/serve/*.c proxy/serve/*/*.c proxy/wire/*.c proxy/node/worker.c
 
 sockets='recv|recvfrom|recvmsg|send|sendto|sendmsg|sendfile|splice|read|readv|write|writev|close|shutdown|dup|dup2|fcntl|ioctl'
 sockets="$sockets|getsockopt|setsockopt|getsockname|getpeername|accept4?|poll"

@@ -2,8 +2,8 @@
  * rooms: cache http base filter
  */
 #include "proxy/base/clock.h"
-#include "proxy/cache/store.h"
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/store.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"

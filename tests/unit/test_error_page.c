@@ -1,7 +1,7 @@
 /* rooms: serve http base
  * test_error_page.c - what went wrong, in the form that the client likes.
  */
-#include "proxy/serve/error_page.h"
+#include "proxy/serve/rules/error_page.h"
 #include "tests/kit/unit.h"
 
 #include <jansson.h>

@@ -7,7 +7,7 @@
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
 #include "tests/kit/own_store.h"

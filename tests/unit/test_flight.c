@@ -6,7 +6,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/flight/flight.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 
 #include "tests/kit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_herd.c - whose failure is whose.
  * rooms: serve http base filter
  */
-#include "proxy/serve/herd.h"
+#include "proxy/serve/rules/herd.h"
 
 #include "tests/kit/unit.h"
 

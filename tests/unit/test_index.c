@@ -1,7 +1,7 @@
 /* test_index.c - arrays ordered by tag, against a plain table.
  * rooms: cache http base filter
  */
-#include "proxy/cache/index.h"
+#include "proxy/cache/store/index.h"
 #include "tests/kit/unit.h"
 
 #include <stdio.h>

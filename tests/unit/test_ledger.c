@@ -1,8 +1,8 @@
 /* test_ledger.c - a log as numbers: who goes, spares, leases, the share that moves on.
  * rooms: cache http base filter
  */
-#include "proxy/cache/earnings.h"
-#include "proxy/cache/ledger.h"
+#include "proxy/cache/store/earnings.h"
+#include "proxy/cache/store/ledger.h"
 #include "tests/kit/unit.h"
 
 static struct ledger l;

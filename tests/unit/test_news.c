@@ -1,7 +1,7 @@
 /* test_news.c - what an answer that is not kept says to others.
  * rooms: serve http base
  */
-#include "proxy/serve/news.h"
+#include "proxy/serve/rules/news.h"
 
 #include "tests/kit/unit.h"
 

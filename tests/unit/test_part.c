@@ -1,8 +1,8 @@
 /* test_part.c - what a stored 206 is good for.
  * rooms: serve http cache base filter
  */
-#include "proxy/cache/object_facts.h"
-#include "proxy/serve/part.h"
+#include "proxy/cache/store/object_facts.h"
+#include "proxy/serve/rules/part.h"
 
 #include "proxy/http/h1_parse.h"
 #include "proxy/http/head.h"

@@ -1,7 +1,7 @@
 /* test_passes.c - a bounded memory of keys that must not queue.
  * rooms: serve base
  */
-#include "proxy/serve/passes.h"
+#include "proxy/serve/rules/passes.h"
 
 #include "tests/kit/unit.h"
 

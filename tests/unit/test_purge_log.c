@@ -2,8 +2,8 @@
  * rooms: cache http base filter
  */
 #include "filter/hash_equal.h"
-#include "proxy/cache/diskio.h"
-#include "proxy/cache/purge_log.h"
+#include "proxy/cache/store/diskio.h"
+#include "proxy/cache/forget/purge_log.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 

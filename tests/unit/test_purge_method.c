@@ -1,7 +1,7 @@
 /* test_purge_method.c - what a PURGE asks for, as it is written by people and plugins.
  * rooms: serve cache http base filter
  */
-#include "proxy/serve/purge_method.h"
+#include "proxy/serve/rules/purge_method.h"
 
 #include "tests/kit/heads.h"
 

@@ -9,7 +9,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/forget.h"
+#include "proxy/cache/forget/forget.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_clock.h"
 #include "tests/kit/own_disk.h"

@@ -1,7 +1,7 @@
 /* rooms: serve http base filter
  * test_request_id.c - names of requests: none twice, and of strangers none that is not plain.
  */
-#include "proxy/serve/request_id.h"
+#include "proxy/serve/rules/request_id.h"
 #include "tests/kit/heads.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* test_rest.c - which fetch goes on when nobody reads it.
  * rooms: serve
  */
-#include "proxy/serve/rest.h"
+#include "proxy/serve/rules/rest.h"
 #include "tests/kit/unit.h"
 
 #define KIB 1024ULL

@@ -1,7 +1,7 @@
 /* test_rests.c - how long a key rests whose refresh has failed.
  * rooms: serve base
  */
-#include "proxy/serve/rests.h"
+#include "proxy/serve/rules/rests.h"
 
 #include "tests/kit/unit.h"
 

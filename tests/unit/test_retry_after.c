@@ -1,7 +1,7 @@
 /* test_retry_after.c - when a slice that was refused is asked for once more.
  * rooms: serve http base
  */
-#include "proxy/serve/retry_after.h"
+#include "proxy/serve/rules/retry_after.h"
 
 #include "tests/kit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_segment.c - records, batches, footers: to bytes and back, and nothing damaged believed.
  * rooms: cache http base filter
  */
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 #include "tests/kit/unit.h"
 
 static struct record

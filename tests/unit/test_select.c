@@ -1,7 +1,7 @@
 /* test_select.c - what becomes of a request, by what the cache has.
  * rooms: serve http base
  */
-#include "proxy/serve/select.h"
+#include "proxy/serve/rules/select.h"
 
 #include "tests/kit/unit.h"
 

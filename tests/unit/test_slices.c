@@ -3,7 +3,7 @@
  * rooms: serve cache http base filter
  */
 #include "proxy/serve/key.h"
-#include "proxy/serve/slices.h"
+#include "proxy/serve/rules/slices.h"
 
 #include "proxy/http/head.h"
 #include "tests/kit/heads.h"

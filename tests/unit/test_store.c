@@ -5,8 +5,8 @@
  * is found by looking at what came.
  */
 #include "proxy/base/log.h"
-#include "proxy/cache/store.h"
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/store.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/own_clock.h"
 #include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"

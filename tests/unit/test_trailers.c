@@ -1,7 +1,7 @@
 /* test_trailers.c - what may stand behind a body, and who is sent it.
  * rooms: serve cache http base filter
  */
-#include "proxy/serve/trailers.h"
+#include "proxy/serve/rules/trailers.h"
 
 #include "tests/kit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_unasked.c - does an answer about ranges fit what was asked?
  * rooms: serve http base
  */
-#include "proxy/serve/unasked.h"
+#include "proxy/serve/rules/unasked.h"
 
 #include "tests/kit/heads.h"
 

@@ -9,7 +9,7 @@
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/cache_write.h"
-#include "proxy/cache/store_inside.h"
+#include "proxy/cache/store/store_inside.h"
 #include "tests/kit/ask.h"
 #include "tests/kit/own_store.h"
 #include "tests/kit/tmpdir.h"

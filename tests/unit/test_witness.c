@@ -1,8 +1,8 @@
 /* test_witness.c - when is something believed that one client's own fields may have caused?
  * rooms: serve base filter
  */
-#include "proxy/serve/passes.h"
-#include "proxy/serve/witness.h"
+#include "proxy/serve/rules/passes.h"
+#include "proxy/serve/rules/witness.h"
 
 #include "tests/kit/unit.h"
 

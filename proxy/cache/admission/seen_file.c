@@ -2,7 +2,7 @@
 #include "proxy/cache/admission/seen_file.h"
 
 #include "proxy/base/le.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <assert.h>
 #include <string.h>

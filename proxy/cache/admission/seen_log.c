@@ -11,7 +11,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_files.h"
-#include "proxy/cache/diskio.h"
+#include "proxy/cache/store/diskio.h"
 #include "proxy/cache/admission/seen_file.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
-#include "proxy/cache/object_facts.h"
+#include "proxy/cache/store/object_facts.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/index.h"
-#include "proxy/cache/object.h"
+#include "proxy/cache/store/index.h"
+#include "proxy/cache/store/object.h"
 
 #include <assert.h>
 #include <stdlib.h>

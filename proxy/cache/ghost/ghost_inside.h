@@ -4,8 +4,8 @@
 #define CACHE_GHOST_INSIDE_H
 
 #include "proxy/cache/ghost/ghost.h"
-#include "proxy/cache/ledger.h"
-#include "proxy/cache/packing.h"
+#include "proxy/cache/store/ledger.h"
+#include "proxy/cache/store/packing.h"
 #include "proxy/cache/ram_policy.h"
 
 #include <stdatomic.h>

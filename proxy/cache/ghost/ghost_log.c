@@ -6,8 +6,8 @@
  */
 #include "proxy/cache/ghost/ghost_inside.h"
 
-#include "proxy/cache/index.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/index.h"
+#include "proxy/cache/store/segment.h"
 
 enum {
 	NONE = GHOST_NONE,

@@ -17,7 +17,7 @@
 #include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <stdlib.h>
 #include <string.h>

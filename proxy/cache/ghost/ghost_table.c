@@ -2,7 +2,7 @@
 #include "proxy/cache/ghost/ghost_inside.h"
 
 #include "proxy/base/mem.h"
-#include "proxy/cache/object.h"
+#include "proxy/cache/store/object.h"
 
 #include <assert.h>
 #include <stdlib.h>

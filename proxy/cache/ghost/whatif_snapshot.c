@@ -11,7 +11,7 @@
 #include "proxy/cache/ghost/whatif_inside.h"
 
 #include "proxy/base/le.h"
-#include "proxy/cache/segment.h"
+#include "proxy/cache/store/segment.h"
 
 #include <string.h>
 #include <zstd.h>
