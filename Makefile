@@ -213,7 +213,7 @@ bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/workers.sh 2 20000
 	bench/idle.sh 10000 2000 20000
 	bench/slow.sh 5 1073741824
-	bench/course.sh
+	$(B)/bench/filter_course
 	bench/simulate.sh 60000 600000
 # Manual pages and completions come from the tables of the program itself.
 PAPERS := $(addprefix $(B)/manual/,twice.1 twice.yaml.5 bash zsh)

@@ -8,7 +8,6 @@
 #include "proxy/admin/admin.h"
 
 #include "proxy/admin/dashboard.h"
-#include "proxy/admin/filters.h"
 #include "proxy/admin/guests.h"
 #include "proxy/admin/orders.h"
 #include "proxy/base/address.h"
@@ -35,6 +34,7 @@
 
 enum {
 	HEAD_BYTES_MOST = 16384,
+	BODY_BYTES_MOST = 1 << 20,
 	IDLE_SECONDS = 30,
 	TICK_SECONDS = 5,
 	BACKLOG = 64,
@@ -47,7 +47,6 @@ enum wish { WISH_END, WISH_LEAVE, WISH_RETURN };
 
 struct admin {
 	struct admin_source source;
-	struct filters *filters;
 	struct address bound;
 	struct event_base *base;
 	struct evhttp *http;
@@ -269,24 +268,6 @@ on_upgrade(struct admin *a, struct evhttp_request *q)
 	buf_fini(&text);
 }
 
-static void
-on_filters(struct admin *a, struct evhttp_request *q)
-{
-	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(q);
-	struct evbuffer *body = evhttp_request_get_input_buffer(q);
-	struct filters_request asked = {.method = evhttp_request_get_command(q),
-					.path = evhttp_uri_get_path(uri),
-					.query = evhttp_uri_get_query(uri)};
-	struct filters_answer said = {0};
-	asked.body =
-		(struct str){(const char *)evbuffer_pullup(body, -1), evbuffer_get_length(body)};
-	filters_answer(a->filters, &asked, &said);
-	if (said.allow)
-		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow", said.allow);
-	answer(q, said.status, said.type, said.text.p, said.text.n);
-	buf_fini(&said.text);
-}
-
 /* ---- routes ---------------------------------------------------------------------------------- */
 
 static const struct route {
@@ -449,12 +430,10 @@ on_request(struct evhttp_request *q, void *ctx)
 	const char *no = route && route->open ? NULL : refusal(a, q, !reads);
 	if (no) {
 		answer_text(q, 403, no);
-	} else if (path && filters_own(path)) {
-		on_filters(a, q);
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /upgrade /filters\n");
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /upgrade\n");
 	} else if (!is_allowed(route, method)) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->either	   ? "GET, HEAD, POST"
@@ -543,7 +522,6 @@ destroy(struct admin *a)
 	if (a->stop_fd >= 0)
 		close(a->stop_fd);
 	sem_destroy(&a->done);
-	filters_destroy(&a->filters);
 	free(a);
 }
 
@@ -561,7 +539,7 @@ set_up(struct admin *a)
 	if (!a->stopped || !a->tick)
 		return -1;
 	evhttp_set_max_headers_size(a->http, HEAD_BYTES_MOST);
-	evhttp_set_max_body_size(a->http, FILTERS_BODY_MOST);
+	evhttp_set_max_body_size(a->http, BODY_BYTES_MOST);
 	evhttp_set_timeout(a->http, IDLE_SECONDS);
 	evhttp_set_allowed_methods(a->http, 0xffff); /* the table says what each may */
 	evhttp_set_gencb(a->http, on_request, a);
@@ -596,7 +574,6 @@ admin_start(struct admin **out, const char *addr, const struct admin_source *s, 
 	struct admin *a = NEW(struct admin);
 	int fd = -1;
 	a->source = *s;
-	a->filters = filters_create(&FILTERS_LIMITS);
 	a->stop_fd = -1;
 	sem_init(&a->done, 0, 0);
 	if (addr && address_parse(addr, &a->bound) < 0) {
