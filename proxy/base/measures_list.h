@@ -1,7 +1,7 @@
 /* measures_list.h - rows: what is counted by size, of which a report shows the distribution. Name,
  * group and key in /stats, family and label in /metrics, how many of its units make one (second or
- * byte), help. What is told of an answer is measured from the turn of the event loop that brought
- * the whole head of its request: an answer that is made and sent in the same turn took 0. */
+ * byte), help. What is told of an answer is measured from the round of the event loop that brought
+ * the whole head of its request: an answer that is made and sent in the same round took 0. */
 /*      id                group      key                   family                        label                   per one   help */
 MEASURE(FIRST_BYTE_HIT,   "timings", "first_byte_hit",     "request_first_byte_seconds", "answer=\"cached\"",    1000000,  "from a request's head to that of its answer")
 MEASURE(FIRST_BYTE_OTHER, "timings", "first_byte_fetched", "request_first_byte_seconds", "answer=\"fetched\"",   1000000,  "from a request's head to that of its answer")

@@ -15,7 +15,7 @@
 enum { PAGES_MOST = 1024, FILES = 256 };
 enum answer { CANNOT_SAY, HAS, HAS_NOT };
 
-struct range {
+struct pages {
 	uint64_t at, n;
 };
 
@@ -59,7 +59,7 @@ static int
 ask_cachestat(int fd, uint64_t at, size_t n, uint64_t pages)
 {
 	static _Atomic bool refused;
-	struct range r = {at, n};
+	struct pages r = {at, n};
 	struct counts c = {0};
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return CANNOT_SAY;

@@ -225,11 +225,11 @@ has_validator(const struct response_facts *a)
 static bool
 part_may_be_stored(const struct response_facts *a)
 {
-	struct slice slice;
+	struct range range;
 	uint64_t total;
 	return fields_has(&a->given->request->fields, FIELD_RANGE) &&
 	       fields_count(a->fields, FIELD_CONTENT_RANGE) == 1 &&
-	       content_range_parse(fields_get(a->fields, FIELD_CONTENT_RANGE), &slice, &total) &&
+	       content_range_parse(fields_get(a->fields, FIELD_CONTENT_RANGE), &range, &total) &&
 	       total != UINT64_MAX;
 }
 

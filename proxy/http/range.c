@@ -1,4 +1,4 @@
-/* range.c - RFC 9110 14: ranges in, slices out. Whatever is asked for, no byte is sent twice and
+/* range.c - RFC 9110 14: ranges in, ranges out. Whatever is asked for, no byte is sent twice and
  * no more than RANGES_MAX parts are made.
  */
 #include "proxy/http/range.h"
@@ -9,7 +9,7 @@
 enum spec { SPEC_SLICE, SPEC_UNSATISFIABLE, SPEC_MALFORMED };
 
 static enum spec
-suffix(struct str digits, uint64_t length, struct slice *out)
+suffix(struct str digits, uint64_t length, struct range *out)
 {
 	int64_t n = 0;
 	if (!digits_parse(digits, &n))
@@ -22,7 +22,7 @@ suffix(struct str digits, uint64_t length, struct slice *out)
 }
 
 static enum spec
-parse_spec(struct str s, uint64_t length, struct slice *out)
+parse_spec(struct str s, uint64_t length, struct range *out)
 {
 	struct str first_text, last_text;
 	int64_t first = 0, last = INT64_MAX;
@@ -37,28 +37,28 @@ parse_spec(struct str s, uint64_t length, struct slice *out)
 	if ((uint64_t)first >= length)
 		return SPEC_UNSATISFIABLE;
 	uint64_t end = (uint64_t)last < length ? (uint64_t)last + 1 : length;
-	*out = (struct slice){(uint64_t)first, end - (uint64_t)first};
+	*out = (struct range){(uint64_t)first, end - (uint64_t)first};
 	return SPEC_SLICE;
 }
 
 static bool
-touch(struct slice a, struct slice b)
+touch(struct range a, struct range b)
 {
 	return a.at <= b.at + b.n && b.at <= a.at + a.n;
 }
 
-static struct slice
-join(struct slice a, struct slice b)
+static struct range
+join(struct range a, struct range b)
 {
 	uint64_t at = a.at < b.at ? a.at : b.at;
 	uint64_t a_end = a.at + a.n, b_end = b.at + b.n;
-	return (struct slice){at, (a_end > b_end ? a_end : b_end) - at};
+	return (struct range){at, (a_end > b_end ? a_end : b_end) - at};
 }
 
-/* Adds a slice; what it touches becomes part of it (15.3.7.2 allows that), in the place of the
+/* Adds a range; what it touches becomes part of it (15.3.7.2 allows that), in the place of the
  * first: the rest stays in the order of the request. */
 static void
-add_joined(struct slice *v, unsigned *n, struct slice s)
+add_joined(struct range *v, unsigned *n, struct range s)
 {
 	unsigned kept = 0, place = *n;
 	for (unsigned i = 0; i < *n; i++) {
@@ -78,7 +78,7 @@ add_joined(struct slice *v, unsigned *n, struct slice s)
 }
 
 enum range_answer
-range_parse(struct str value, uint64_t length, struct slice *slices, unsigned *n)
+range_parse(struct str value, uint64_t length, struct range *ranges, unsigned *n)
 {
 	struct str unit, rest, item;
 	unsigned asked = 0;
@@ -87,12 +87,12 @@ range_parse(struct str value, uint64_t length, struct slice *slices, unsigned *n
 	if (!str_cut(value, '=', &unit, &rest) || !str_ieq(unit, STR("bytes")))
 		return RANGE_WHOLE; /* 14.2: an unknown unit is ignored */
 	while (list_next(&rest, &item)) {
-		struct slice s;
+		struct range s;
 		enum spec spec = parse_spec(item, length, &s);
 		if (spec == SPEC_MALFORMED || ++asked > RANGES_MAX) /* 14.2, 17.15 */
 			return RANGE_WHOLE;
 		if (spec == SPEC_SLICE)
-			add_joined(slices, n, s);
+			add_joined(ranges, n, s);
 	}
 	if (asked == 0)
 		return RANGE_WHOLE;
@@ -100,7 +100,7 @@ range_parse(struct str value, uint64_t length, struct slice *slices, unsigned *n
 }
 
 bool
-content_range_parse(struct str value, struct slice *slice, uint64_t *total)
+content_range_parse(struct str value, struct range *out, uint64_t *total)
 {
 	struct str unit, rest, range, size, first_text, last_text;
 	int64_t first = 0, last = 0, length = 0;
@@ -114,13 +114,13 @@ content_range_parse(struct str value, struct slice *slice, uint64_t *total)
 		return false;
 	if (last < first || last == INT64_MAX || (known && last >= length)) /* 14.4 */
 		return false;
-	*slice = (struct slice){(uint64_t)first, (uint64_t)(last - first) + 1};
+	*out = (struct range){(uint64_t)first, (uint64_t)(last - first) + 1};
 	*total = known ? (uint64_t)length : UINT64_MAX;
 	return true;
 }
 
 void
-content_range_format(struct slice s, uint64_t total, struct buf *out)
+content_range_format(struct range s, uint64_t total, struct buf *out)
 {
 	buf_add_lit(out, "bytes ");
 	if (s.n == 0) { /* of a 416 */
@@ -138,7 +138,7 @@ content_range_format(struct slice s, uint64_t total, struct buf *out)
 }
 
 void
-multipart_part_head(struct str boundary, struct str content_type, struct slice s, uint64_t total,
+multipart_part_head(struct str boundary, struct str content_type, struct range s, uint64_t total,
 		    bool first, struct buf *out)
 {
 	if (!first)

@@ -1,4 +1,4 @@
-/* range.h - byte ranges (RFC 9110 14) as slices of a body of known length,
+/* range.h - byte ranges (RFC 9110 14) as ranges of a body of known length,
  * bounded against abuse. */
 #ifndef HTTP_RANGE_H
 #define HTTP_RANGE_H
@@ -6,7 +6,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/str.h"
 
-struct slice {
+struct range {
 	uint64_t at, n;
 };
 
@@ -14,21 +14,21 @@ struct slice {
 
 enum range_answer {
 	RANGE_WHOLE,	    /* no, foreign, malformed or abusive Range: answer 200 */
-	RANGE_PART,	    /* 206 with n slices, overlapping and adjacent ones joined */
+	RANGE_PART,	    /* 206 with n ranges, overlapping and adjacent ones joined */
 	RANGE_UNSATISFIABLE /* 416 */
 };
 
-/* value: of the Range field. slices has room for RANGES_MAX. */
-enum range_answer range_parse(struct str value, uint64_t length, struct slice *slices, unsigned *n);
+/* value: of the Range field. ranges has room for RANGES_MAX. */
+enum range_answer range_parse(struct str value, uint64_t length, struct range *ranges, unsigned *n);
 
 /* "bytes 0-99/1000" of a response; false when malformed. total is UINT64_MAX for "*". */
-bool content_range_parse(struct str value, struct slice *slice, uint64_t *total);
-/* An empty slice is written as "*": what a 416 says. */
-void content_range_format(struct slice s, uint64_t total, struct buf *out);
+bool content_range_parse(struct str value, struct range *out, uint64_t *total);
+/* An empty range is written as "*": what a 416 says. */
+void content_range_format(struct range s, uint64_t total, struct buf *out);
 
-/* multipart/byteranges (14.6): the bytes before slice i (boundary, Content-Type, Content-Range),
+/* multipart/byteranges (14.6): the bytes before range i (boundary, Content-Type, Content-Range),
  * and the closing boundary; lengths add up to what Content-Length must say. */
-void multipart_part_head(struct str boundary, struct str content_type, struct slice s,
+void multipart_part_head(struct str boundary, struct str content_type, struct range s,
 			 uint64_t total, bool first, struct buf *out);
 void multipart_end(struct str boundary, struct buf *out);
 

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 /* LOOKS: in the supervisor's interval, so that one late look does no harm, but not more often than LEAST_MS: a
- * tick takes TICK_MS. At least each MOST_MS. STALLED_MS: of looks without a turn, and as many looks as LOOKS. */
+ * tick takes TICK_MS. At least each MOST_MS. STALLED_MS: of looks without a tick, and as many looks as LOOKS. */
 enum { LOOKS = 3, LEAST_MS = 3 * TICK_MS, MOST_MS = 1000, STALLED_MS = 3000 };
 /* For what small requests take between a look at the memory and the next one. */
 enum { MEMORY_RESERVE = 4 << 20 };
 
 struct watched {
-	uint64_t turns; /* at the last look */
+	uint64_t ticks; /* at the last look */
 	unsigned still; /* looks in a row at which it was the same */
 };
 
@@ -37,17 +37,17 @@ struct watchdog {
 	bool stopping; /* under lock */
 };
 
-/* The first worker whose loop stands still; n: none. One that has ended needs no turns. */
+/* The first worker whose loop stands still; n: none. One that has ended needs no ticks. */
 static unsigned
 find_still(struct watchdog *d)
 {
 	unsigned still = d->n, stalled = 0;
 	for (unsigned i = 0; i < d->n; i++) {
-		uint64_t turns = atomic_load_explicit(&d->workers[i].turns, memory_order_relaxed);
+		uint64_t ticks = atomic_load_explicit(&d->workers[i].ticks, memory_order_relaxed);
 		struct watched *w = &d->seen[i];
-		bool stands = turns == w->turns && turns != WORKER_HAS_ENDED;
+		bool stands = ticks == w->ticks && ticks != WORKER_HAS_ENDED;
 		w->still = stands ? w->still + 1 : 0;
-		w->turns = turns;
+		w->ticks = ticks;
 		if (stands && still == d->n)
 			still = i;
 		stalled += w->still >= LOOKS && w->still * d->every_ms >= STALLED_MS;

@@ -1,4 +1,4 @@
-/* watchdog.h - a thread that sees whether every worker's loop still turns, and tells /healthz and the
+/* watchdog.h - a thread that sees whether every worker's loop still ticks, and tells /healthz and the
  * supervisor.
  *
  * A worker that hangs is not seen from outside as long as the others answer. Each counts its ticks;

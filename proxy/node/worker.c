@@ -39,7 +39,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	wire_tick(w->wire, now);
 	alarm_run(&w->serve.alarms, now);
 	fetcher_sweep(w->serve.fetcher);
-	atomic_fetch_add_explicit(&w->turns, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&w->ticks, 1, memory_order_relaxed);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
 			      memory_order_relaxed);
 	if (!w->draining)
@@ -243,7 +243,7 @@ worker_run(void *arg)
 	pthread_setname_np(pthread_self(), "worker");
 	log_never_wait();
 	event_base_dispatch(w->base);
-	atomic_store_explicit(&w->turns, WORKER_HAS_ENDED, memory_order_relaxed);
+	atomic_store_explicit(&w->ticks, WORKER_HAS_ENDED, memory_order_relaxed);
 	wire_close_all(w->wire);
 	fill_cancel_all(&w->serve);
 	return NULL;
@@ -252,8 +252,8 @@ worker_run(void *arg)
 void
 worker_close(struct worker *w)
 {
-	uint64_t turns = atomic_load_explicit(&w->turns, memory_order_relaxed);
-	assert(turns == 0 || turns == WORKER_HAS_ENDED); /* its thread is gone, or never was */
+	uint64_t ticks = atomic_load_explicit(&w->ticks, memory_order_relaxed);
+	assert(ticks == 0 || ticks == WORKER_HAS_ENDED); /* its thread is gone, or never was */
 	if (w->wire) {
 		wire_destroy(&w->wire);
 		room_leave(w->room, w->index);

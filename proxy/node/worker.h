@@ -45,13 +45,13 @@ struct worker {
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	struct worker_door *doors;	 /* listening sockets */
 	unsigned door_count;
-	_Atomic uint64_t turns; /* ticks so far, for the watchdog */
+	_Atomic uint64_t ticks; /* so far, for the watchdog */
 	bool draining;
 	int64_t drain_until_ms;
 };
 
 enum { TICK_MS = 50 };
-#define WORKER_HAS_ENDED UINT64_MAX /* as its turns */
+#define WORKER_HAS_ENDED UINT64_MAX /* as its ticks */
 
 /* w->serve has shelves, settings, origins and the log's descriptor; clients, room, doors and listeners
  * are set; the rest is made here. */

@@ -32,7 +32,7 @@ fetcher_create(struct event_base *base)
 	pthread_once(&once, init_once);
 	struct fetcher *fr = NEW(struct fetcher);
 	fr->base = base;
-	fr->run = event_new(base, -1, 0, fetch_turn_run, fr);
+	fr->run = event_new(base, -1, 0, fetch_loop_run, fr);
 	TAILQ_INIT(&fr->todo);
 	TAILQ_INIT(&fr->spare);
 	LIST_INIT(&fr->sites);
@@ -71,7 +71,7 @@ void
 fetcher_sweep(struct fetcher *fr)
 {
 	struct site *s, *next;
-	assert(!fr->turn);
+	assert(!fr->current);
 	for (s = LIST_FIRST(&fr->sites); s; s = next) {
 		next = LIST_NEXT(s, next);
 		if (s->retired && !s->users)
@@ -85,7 +85,7 @@ void
 fetcher_retire(struct fetcher *fr, bool (*is_used)(void *ctx, const struct origin *o), void *ctx)
 {
 	struct site *s;
-	assert(!fr->turn);
+	assert(!fr->current);
 	LIST_FOREACH (s, &fr->sites, next)
 		if (!is_used(ctx, s->pool.origin))
 			fetch_site_retire(s);
@@ -103,7 +103,7 @@ fetch_start(struct fetcher *fr, const struct fetch_request *r, const struct fetc
 	    void *ctx)
 {
 	struct fetch *f = fetch_new(fr);
-	f->site = fetch_site_of(fr, r->origin, &fetch_turn_owner, fetch_turn_patience);
+	f->site = fetch_site_of(fr, r->origin, &fetch_loop_owner, fetch_loop_patience);
 	f->ev = *ev;
 	f->ctx = ctx;
 	f->to_head = str_eq(r->method, STR("HEAD"));
@@ -159,7 +159,7 @@ fetch_yield(struct fetch *f, bool asked)
 void
 fetch_let_pause(struct fetch *f)
 {
-	assert(f->site->fetcher->turn == f && f->result.head_seen);
+	assert(f->site->fetcher->current == f && f->result.head_seen);
 	if (f->way == SPEAKS)
 		f->way = PAUSES;
 }
@@ -173,6 +173,6 @@ fetch_cancel(struct fetch **pf)
 		return;
 	fetch_check(f);
 	fetch_state_move(&f->hears, HEAR_CANCELLED);
-	if (f->site->fetcher->turn != f)
-		fetch_turn_leave(f);
+	if (f->site->fetcher->current != f)
+		fetch_loop_leave(f);
 }

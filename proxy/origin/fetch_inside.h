@@ -1,7 +1,7 @@
 /* fetch_inside.h - what the files of a fetch know of each other, and nobody else.
  *
  *	fetch.c		the contract: start, resume, send more, cancel
- *	fetch_turn.c	the event loop's calls, and what follows for a fetch
+ *	fetch_loop.c	the event loop's calls, and what follows for a fetch
  *	fetch_ask.c	the request goes out
  *	fetch_hear.c	the response comes in
  *	fetch_site.c	an origin as a worker uses it: who waits, who has a connection
@@ -54,7 +54,7 @@ struct fetcher {
 	struct todo todo; /* what run has to look at */
 	unsigned todo_count;
 	unsigned active;
-	const struct fetch *turn; /* whose callbacks may run now, other than on_done */
+	const struct fetch *current; /* whose callbacks may run now, other than on_done */
 	LIST_HEAD(, site) sites;
 	TAILQ_HEAD(, fetch) spare;
 	unsigned spare_count;
@@ -103,7 +103,7 @@ struct fetch {
 	bool listed;		     /* in todo */
 	bool uploading;		     /* is counted in site->uploading */
 	bool want_resume, want_send; /* what todo is about, once it has a lane */
-	bool moved;		     /* bytes went or came in this turn */
+	bool moved;		     /* bytes went or came in this round of the loop */
 	bool full_read;		     /* the last one: there may be more in the socket */
 	int64_t start_us, queued_us, first_us, moved_ms, dialed_ms;
 	int64_t waited_ms, waits_since_ms; /* for the caller, before; and now, 0: not */
@@ -167,7 +167,7 @@ void fetch_lane_return(struct fetch *f); /* kept for the next, or closed */
 /* fetch_hear.c: what the connection has; what the caller did not take before. */
 void fetch_hear_pull(struct fetch *f);
 void fetch_hear_held(struct fetch *f);
-/* The first reason counts. Carried out when nothing of f is at work: at the end of the turn. */
+/* The first reason counts. Carried out when nothing of f is at work: at the end of the round. */
 void fetch_hear_over(struct fetch *f, enum fetch_end how, const char *why);
 
 /* fetch_ask.c: the head into f->out; then, until the request is out, the origin takes no more now,
@@ -175,11 +175,11 @@ void fetch_hear_over(struct fetch *f, enum fetch_end how, const char *why);
 void fetch_ask_head(struct fetch *f, const struct fetch_request *r);
 void fetch_ask_push(struct fetch *f);
 
-/* fetch_turn.c: the event loop's calls, and the end of a fetch without on_done. */
-extern const struct lane_owner fetch_turn_owner;
-void fetch_turn_patience(evutil_socket_t fd, short what, void *arg);
-void fetch_turn_run(evutil_socket_t fd, short what, void *arg);
-void fetch_turn_leave(struct fetch *f);
+/* fetch_loop.c: the event loop's calls, and the end of a fetch without on_done. */
+extern const struct lane_owner fetch_loop_owner;
+void fetch_loop_patience(evutil_socket_t fd, short what, void *arg);
+void fetch_loop_run(evutil_socket_t fd, short what, void *arg);
+void fetch_loop_leave(struct fetch *f);
 /* The invariants of a fetch that is not at work; called at the doors. */
 void fetch_check(const struct fetch *f);
 

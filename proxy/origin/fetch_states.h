@@ -3,22 +3,22 @@
  * EDGE defined. Every pair is possible where the request is on a connection (WRITING to AGAIN);
  * before that and after, HEAR_ says only that nothing came yet, or how it ended. */
 /*    name          waits for            what is true here                                     */
-STATE(ASK_STARTED,  "the run event",     "asked for; nothing is done before the event loop's turn")
+STATE(ASK_STARTED,  "the run event",     "asked for; nothing is done before the event loop's next round")
 STATE(ASK_QUEUED,   "a free connection", "as many as may be are busy; in a queue of the site")
 STATE(ASK_DIALING,  "a connection",      "one is being opened, or a kept one was taken")
 STATE(ASK_WRITING,  "space to the origin", "some of the request is still to be sent")
 STATE(ASK_LATER,    "the caller",        "the body goes on when fetch_send_more says so")
 STATE(ASK_SENT,     "the origin",        "the request is out, to its last byte")
 STATE(ASK_DEAF,     "the origin",        "it takes no more; its reason may be here to be read")
-STATE(ASK_AGAIN,    "the turn's end",    "the kept connection was dead: another one, once")
+STATE(ASK_AGAIN,    "the round's end",    "the kept connection was dead: another one, once")
 STATE(ASK_LEFT,     "nothing",           "no connection, in no queue; the struct is spare")
 STATE(HEAR_SILENT,  "the first byte",    "nothing of the response is here")
 STATE(HEAR_HEAD,    "the head",          "bytes came; 1xx heads may have been handed on")
 STATE(HEAR_BODY,    "the body",          "the head was handed on; the body follows")
 STATE(HEAR_PAUSED,  "the caller",        "it takes no more of the body until fetch_resume")
 STATE(HEAR_ENDED,   "the caller",        "protocols were switched; the origin says no more, but listens")
-STATE(HEAR_OVER,    "the turn's end",    "how it ended is known; on_done says it once")
-STATE(HEAR_CANCELLED, "the turn's end",  "the caller wants to hear nothing more")
+STATE(HEAR_OVER,    "the round's end",    "how it ended is known; on_done says it once")
+STATE(HEAR_CANCELLED, "the round's end",  "the caller wants to hear nothing more")
 STATE(HEAR_LEFT,    "nothing",           "on_done has returned, or the fetch was cancelled")
 /*   from            to              why                                                       */
 EDGE(ASK_STARTED,    ASK_QUEUED,     "there is no free connection")

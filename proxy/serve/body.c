@@ -9,7 +9,7 @@
 void
 body_is_whole(struct body *b, uint64_t length)
 {
-	b->ranges[0] = (struct slice){0, length};
+	b->ranges[0] = (struct range){0, length};
 	b->range_count = 1;
 }
 

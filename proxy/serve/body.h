@@ -73,7 +73,7 @@ struct body {
 	/* or text that was made here. */
 	struct str said;
 
-	struct slice ranges[RANGES_MAX];
+	struct range ranges[RANGES_MAX];
 };
 
 /* Of a representation of length bytes (UINT64_MAX: not known): the whole of it. */

@@ -13,7 +13,7 @@
 bool
 complete_may(const struct object *part)
 {
-	struct slice gap;
+	struct range gap;
 	struct str validator;
 	return part_next_gap(part, 0, &gap, &validator);
 }
@@ -21,7 +21,7 @@ complete_may(const struct object *part)
 uint64_t
 complete_bytes(const struct fill *f)
 {
-	struct slice held;
+	struct range held;
 	uint64_t total = 0;
 	part_held(f->part.object, &held, &total);
 	return total;
@@ -70,7 +70,7 @@ complete_with(struct fill *f, const struct response *rs, char date[DATE_BYTES],
 int
 complete_add_part(struct fill *f)
 {
-	struct slice held;
+	struct range held;
 	uint64_t total, at = 0;
 	assert(f->stage == FILL_ARRIVING || !f->part.object);
 	struct body_read r = {.home = f->serve->mailbox};

@@ -36,7 +36,7 @@ struct fill_claims {
 struct fill_part {
 	struct object *object; /* a reference, or NULL */
 	bool added;	       /* its bytes have had their place */
-	struct slice gap;      /* that is asked for */
+	struct range gap;      /* that is asked for */
 };
 
 /* The rest of a body that broke off (resume.h). */

@@ -83,7 +83,7 @@ fetch_own(struct txn *t)
 static bool
 is_completed(const struct txn *t)
 {
-	struct slice gap;
+	struct range gap;
 	struct str validator;
 	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }

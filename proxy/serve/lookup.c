@@ -106,7 +106,7 @@ is_unseen(const struct txn *t)
 /* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays
  * as t->part, perhaps to be completed. */
 static bool
-take_part(struct txn *t, struct slice *want, uint64_t *total)
+take_part(struct txn *t, struct range *want, uint64_t *total)
 {
 	int64_t now = now_s();
 	t->look.part = PART_ASKED;
@@ -125,15 +125,15 @@ take_part(struct txn *t, struct slice *want, uint64_t *total)
 
 /* The one range that a request asks for, of a body of unknown length. */
 static bool
-one_range(const struct request *rq, struct slice *out)
+one_range(const struct request *rq, struct range *out)
 {
 	static const uint64_t endless = UINT64_C(1) << 62;
-	struct slice slices[RANGES_MAX];
+	struct range ranges[RANGES_MAX];
 	unsigned n = 0;
 	struct str range = fields_get(&rq->fields, FIELD_RANGE);
-	if (!range.n || range_parse(range, endless, slices, &n) != RANGE_PART || n != 1)
+	if (!range.n || range_parse(range, endless, ranges, &n) != RANGE_PART || n != 1)
 		return false;
-	*out = slices[0];
+	*out = ranges[0];
 	return true;
 }
 
@@ -141,7 +141,7 @@ one_range(const struct request *rq, struct slice *out)
 static bool
 is_far(const struct request *rq)
 {
-	struct slice s;
+	struct range s;
 	return one_range(rq, &s) && s.at >= FAR_BYTES;
 }
 
@@ -150,7 +150,7 @@ static bool
 is_all(const struct request *rq)
 {
 	static const uint64_t far = UINT64_C(1) << 61;
-	struct slice s;
+	struct range s;
 	return !fields_has(&rq->fields, FIELD_IF_RANGE) &&
 	       !fields_has(&rq->fields, FIELD_IF_NONE_MATCH) &&
 	       !fields_has(&rq->fields, FIELD_IF_MODIFIED_SINCE) && one_range(rq, &s) &&
@@ -225,7 +225,7 @@ say_hit(struct txn *t)
 static bool
 is_nearly_whole(const struct object *part)
 {
-	struct slice held, gap;
+	struct range held, gap;
 	struct str validator;
 	uint64_t total;
 	if (!part_held(part, &held, &total))
@@ -235,7 +235,7 @@ is_nearly_whole(const struct object *part)
 }
 
 static void
-answer_with_part(struct txn *t, struct slice want, uint64_t total)
+answer_with_part(struct txn *t, struct range want, uint64_t total)
 {
 	assert(t->part && !t->object && want.n && want.at + want.n <= total);
 	/* Asked for often enough: the whole is fetched behind the client's back. */
@@ -352,7 +352,7 @@ rests(const struct txn *t)
 static void
 go_on(struct txn *t)
 {
-	struct slice want = {0};
+	struct range want = {0};
 	uint64_t total = 0;
 	bool by_part = t->look.part == PART_AWAITED && take_part(t, &want, &total);
 	if (t->look.found) {

@@ -99,7 +99,7 @@ is_behind_end(const struct fill *f, const struct response *rs)
 enum resumption
 resume_with(struct fill *f, const struct response *rs)
 {
-	struct slice got;
+	struct range got;
 	uint64_t total, length = keep_length(rs);
 	bool known = f->in.comes != UINT64_MAX;
 	assert(f->stage == FILL_ARRIVING && f->in.came <= f->in.comes);

@@ -197,7 +197,7 @@ void
 run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_bytes)
 {
 	struct run *r = f->run;
-	struct slice last = slices_bytes(r->end - 1, r->total);
+	struct range last = slices_bytes(r->end - 1, r->total);
 	int n = snprintf(range, range_bytes, "bytes=%llu-%llu",
 			 (unsigned long long)(r->number * SLICE_BYTES),
 			 (unsigned long long)(last.at + last.n - 1));
@@ -238,9 +238,9 @@ struct run_step
 run_head(struct fill *f, const struct response *rs)
 {
 	struct run *r = f->run;
-	struct slice first = slices_bytes(r->number, r->total),
+	struct range first = slices_bytes(r->number, r->total),
 		     last = slices_bytes(r->end - 1, r->total);
-	struct slice want = {first.at, last.at + last.n - first.at};
+	struct range want = {first.at, last.at + last.n - first.at};
 	struct slices_question q = {buf_str(&r->head), r->total, want,
 				    doubt_is_elsewhere(f, r->object)};
 	enum slices_answer a = slices_answer(&q, rs, keep_length(rs));
@@ -275,7 +275,7 @@ static void
 begin_write(struct fill *f, bool disk)
 {
 	struct run *r = f->run;
-	struct slice s = slices_bytes(r->number, r->total);
+	struct range s = slices_bytes(r->number, r->total);
 	make_key(f, r->number);
 	struct write_options o = {
 		.hash = r->key.hash,
@@ -455,7 +455,7 @@ tap(void *trip, struct block *b, uint32_t at, uint32_t n)
 	check(f);
 	while (n) {
 		r->number = slices_number(r->at);
-		struct slice s = slices_bytes(r->number, r->total);
+		struct range s = slices_bytes(r->number, r->total);
 		if (r->at == s.at && r->number < r->end && !f->in.write)
 			begin_write(f, is_admitted(f));
 		uint64_t left = s.at + s.n - r->at;
@@ -474,7 +474,7 @@ tap(void *trip, struct block *b, uint32_t at, uint32_t n)
 
 void
 run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
-	    struct slice which)
+	    struct range which)
 {
 	struct run *r = run_new(f, RUN_TAP, head, total);
 	key_copy(&r->key, base);

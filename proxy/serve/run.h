@@ -26,7 +26,7 @@ void run_of_whole(struct fill *f, const struct key *base, struct str head, uint6
 void run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool begun);
 /* f's 206 brings the bytes `which`: those slices of them that are whole are kept. */
 void run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
-		 struct slice which);
+		 struct range which);
 /* Whether f leads flights of slices. */
 bool run_leads(const struct fill *f);
 void run_end(struct fill *f); /* with the trip; flights that nobody brings fail */

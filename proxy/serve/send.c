@@ -184,7 +184,7 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 		keep_lines(t, m, b, goes_with_416);
 		b->count = 0;
 		if (t->status == 416)
-			content_range_format((struct slice){0, 0}, length,
+			content_range_format((struct range){0, 0}, length,
 					     send_line(t, m, STR("Content-Range")));
 		break;
 	default:
@@ -280,9 +280,9 @@ answer_walk(struct txn *t)
 }
 
 void
-answer_part(struct txn *t, struct slice want, uint64_t total)
+answer_part(struct txn *t, struct range want, uint64_t total)
 {
-	struct slice held;
+	struct range held;
 	object_unref(&t->object);
 	t->object = t->part;
 	t->part = NULL;
@@ -296,7 +296,7 @@ answer_part(struct txn *t, struct slice want, uint64_t total)
 	content_range_format(want, total, send_line(t, &m, STR("Content-Range")));
 	send_age(t, &m, &o->terms);
 	send_object(t);
-	t->body.ranges[0] = (struct slice){want.at - held.at, want.n};
+	t->body.ranges[0] = (struct range){want.at - held.at, want.n};
 	t->body.range_count = 1;
 	body_begin(&t->body, o->body_bytes);
 	send_end(t, &m);

@@ -15,24 +15,24 @@
 static const uint64_t ENDLESS = UINT64_C(1) << 62;
 
 static bool
-asks_for_first_byte(const struct slice *slices, unsigned n)
+asks_for_first_byte(const struct range *ranges, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (slices[i].at == 0)
+		if (ranges[i].at == 0)
 			return true;
 	return false;
 }
 
-/* Apart from what all requests go through, for its slices want a large frame. */
+/* Apart from what all requests go through, for its ranges want a large frame. */
 __attribute__((noinline)) static enum sighting_kind
 kind_of_range(const struct request *rq)
 {
-	struct slice slices[RANGES_MAX];
+	struct range ranges[RANGES_MAX];
 	unsigned n = 0;
 	struct str range = fields_get(&rq->fields, FIELD_RANGE);
-	if (!range.n || range_parse(range, ENDLESS, slices, &n) == RANGE_WHOLE)
+	if (!range.n || range_parse(range, ENDLESS, ranges, &n) == RANGE_WHOLE)
 		return SIGHTING_PLAIN;
-	return asks_for_first_byte(slices, n) ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_ELSEWHERE;
+	return asks_for_first_byte(ranges, n) ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_ELSEWHERE;
 }
 
 static enum sighting_kind

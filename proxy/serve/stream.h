@@ -14,7 +14,7 @@
  * Threads   a stream lives on one worker. Everything here is called on that worker's thread; news
  *           from other threads comes as a letter first.
  * Order     on_request, then on_body as asked for, on_done last. No on_* and no pull is called from
- *           within a stream_* call: wire notes the work and does it later in the same turn of the
+ *           within a stream_* call: wire notes the work and does it later in the same round of the
  *           loop (head and first pieces in one write). stream_* may be called in on_request, in
  *           on_body and outside of any call from wire, not in pull; in on_done only stream_peer and
  *           stream_link.

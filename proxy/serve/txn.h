@@ -181,7 +181,7 @@ void answer_routed(struct txn *t, const struct local_rules *r); /* a route's ans
 void answer_said(struct txn *t, int status, struct str body);	/* a line of ours */
 void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
 void answer_walk(struct txn *t);   /* from t->body.walk, which has found what comes first */
-void answer_part(struct txn *t, struct slice want, uint64_t total); /* from t->part */
+void answer_part(struct txn *t, struct range want, uint64_t total); /* from t->part */
 void answer_flight(struct txn *t); /* from t->reader, whose head is here */
 /* 1xx answers that t->reader has go to the client that is waiting: one stream_interim each. */
 void answer_interim(struct txn *t);

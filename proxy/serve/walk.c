@@ -128,7 +128,7 @@ walk_failure(const struct walk *w, int *status, const char **word)
 }
 
 bool
-walk_has(struct walk *w, const struct slice *ranges, unsigned n)
+walk_has(struct walk *w, const struct range *ranges, unsigned n)
 {
 	enum { LOOKS_MOST = 4096 };
 	struct shelves *sh = w->t->serve->shelves;
@@ -248,7 +248,7 @@ static enum walk_step
 read_flight(struct walk *w, uint64_t at, uint64_t until, size_t most, struct str *piece,
 	    struct block **block, bool *again)
 {
-	struct slice s = walk_bytes(w);
+	struct range s = walk_bytes(w);
 	uint64_t from = at - s.at, left = s.n - from;
 	struct object *o;
 	enum walk_step step;

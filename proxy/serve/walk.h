@@ -15,7 +15,7 @@ void walk_begin(struct txn *t);
 void walk_end(struct walk **w);	 /* NULL is fine */
 void walk_doubt(struct walk *w); /* its client may be gone */
 /* As far as can be said at once: are all these bytes kept here? */
-bool walk_has(struct walk *w, const struct slice *ranges, unsigned n);
+bool walk_has(struct walk *w, const struct range *ranges, unsigned n);
 
 enum walk_step {
 	WALK_READY,

@@ -50,7 +50,7 @@ struct walk {
 
 void walk_check(const struct walk *w); /* what must be true between two steps; aborts if not */
 bool walk_may_write(const struct walk *w, uint64_t bytes); /* to disk, for its request */
-struct slice walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
+struct range walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
 void walk_make_key(struct walk *w, struct key *key, uint64_t number);
 /* Slices that were forgotten since it began are still for it. */
 bool walk_may_outlive(const struct walk *w);

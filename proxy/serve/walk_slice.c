@@ -21,7 +21,7 @@ walk_check(const struct walk *w)
 	assert(w->taken <= w->taken_until || !w->taken_until);
 }
 
-struct slice
+struct range
 walk_bytes(const struct walk *w)
 {
 	return slices_bytes(w->number, w->head->whole_bytes);

@@ -161,7 +161,7 @@ void conn_waits_enter(struct conn *c, enum waiting what);
 void conn_waits_leave(struct conn *c); /* may be in none */
 /* Nothing more is sent to the client; what it sends is still read. */
 void conn_end_output(struct conn *c);
-/* The connection is driven later in this turn of the loop. */
+/* The connection is driven later in this round of the loop. */
 void conn_wake(struct conn *c);
 /* The handshake is over, one way or another. */
 void conn_end_handshake(struct conn *c);

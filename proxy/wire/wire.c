@@ -85,7 +85,7 @@ find_slow(struct wire *w, enum waiting kind)
 }
 
 /* The longest idle connection. One whose next request is here, though nobody has read it yet, is
- * idle no more: it may have been accepted in this very turn of the loop. */
+ * idle no more: it may have been accepted in this very round of the loop. */
 static struct conn *
 find_idle(const struct wire *w)
 {

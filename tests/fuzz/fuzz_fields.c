@@ -105,7 +105,7 @@ read_vary(struct str s, char *text)
 static void
 read_range(struct str s)
 {
-	struct slice v[RANGES_MAX];
+	struct range v[RANGES_MAX];
 	unsigned n = 0;
 	uint64_t length = s.n % 100, total, sum = 0;
 	if (range_parse(s, length, v, &n) == RANGE_PART) {

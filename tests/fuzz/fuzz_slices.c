@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t n);
 struct question {
 	struct str head;
 	uint64_t total;
-	struct slice want;
+	struct range want;
 	const struct response *rs;
 	uint64_t body_bytes;
 	bool elsewhere;
@@ -132,7 +132,7 @@ static void
 covers(uint64_t total, uint64_t at)
 {
 	uint64_t i = slices_number(at);
-	struct slice s = slices_bytes(i, total), behind = slices_bytes(i + 1, total);
+	struct range s = slices_bytes(i, total), behind = slices_bytes(i + 1, total);
 	assert(s.at <= at && at < s.at + s.n && s.n <= SLICE_BYTES && i < slices_end(total));
 	assert(s.at + s.n == (behind.n ? behind.at : total));
 	assert(slices_end(s.at + s.n) == i + 1);
@@ -158,7 +158,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	covers(total, (uint64_t)data[4] * 65536 % total);
 	if (slices_may(&whole, total, NOW))
 		assert(total > SLICE_BYTES && validator_strong(&whole.fields, NOW).n);
-	struct slice a = slices_bytes(from, total),
+	struct range a = slices_bytes(from, total),
 		     b = slices_bytes(to < slices_end(total) ? to : from, total);
 	head_store(&whole, NOW, &head, &terms);
 	struct question q = {buf_str(&head),	total, {a.at, b.at + b.n - a.at}, &rs,

@@ -246,8 +246,8 @@ START_TEST(ranges_are_of_what_was_made)
 	unsigned n;
 	enum stream_pull step = STREAM_PULL_SOME;
 	body_of_object(&b, cache, &home, o);
-	b.ranges[0] = (struct slice){5, 10};
-	b.ranges[1] = (struct slice){4000, 3};
+	b.ranges[0] = (struct range){5, 10};
+	b.ranges[1] = (struct range){4000, 3};
 	b.range_count = 2;
 	body_begin_parts(&b, STR("edge"), STR("text/plain"), o->body_bytes);
 	body_begin(&b, o->body_bytes);

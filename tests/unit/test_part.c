@@ -76,7 +76,7 @@ START_TEST(wish)
 	struct object o = part(HEAD("10-19/100", "ETag: \"a\"\r\n"));
 	struct field fields[4];
 	struct request rq = {.method = METHOD_GET, .fields = {.v = fields, .cap = 4}};
-	struct slice want = {0};
+	struct range want = {0};
 	uint64_t total = 0;
 	if (wishes[_i].range)
 		fields_add(&rq.fields, STR("Range"), str_of(wishes[_i].range));
@@ -96,7 +96,7 @@ START_TEST(the_gap_is_what_is_not_held)
 {
 	struct object front = part(HEAD("0-59/100", "ETag: \"a\"\r\n"));
 	struct object back = part(HEAD("40-99/100", "ETag: \"a\"\r\n"));
-	struct slice gap;
+	struct range gap;
 	struct str validator;
 	ck_assert(part_next_gap(&front, 0, &gap, &validator));
 	ck_assert(gap.at == 60 && gap.n == 40 && str_eq(validator, STR("\"a\"")));
@@ -108,7 +108,7 @@ END_TEST
 
 START_TEST(nothing_is_combined_without_a_strong_validator)
 {
-	struct slice gap;
+	struct range gap;
 	struct str validator;
 	struct object weak = part(HEAD("0-59/100", "ETag: W/\"a\"\r\n"));
 	struct object none = part(HEAD("0-59/100", ""));
@@ -141,7 +141,7 @@ START_TEST(filling)
 	struct field fields[FIELDS_MAX];
 	struct response r = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	ck_assert(h1_parse_response(str_of(fillings[_i].head), &r));
-	struct slice gap = {60, 40};
+	struct range gap = {60, 40};
 	ck_assert_msg(part_fills(&o, gap, &r, fillings[_i].body) == fillings[_i].fills, "%s",
 		      fillings[_i].says);
 }

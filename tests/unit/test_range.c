@@ -56,15 +56,15 @@ static const struct {
 
 START_TEST(range)
 {
-	struct slice slices[RANGES_MAX];
+	struct range parsed[RANGES_MAX];
 	char got[512] = "";
 	unsigned n = 0;
 	size_t at = 0;
-	enum range_answer a = range_parse(str_of(ranges[_i].value), ranges[_i].length, slices, &n);
+	enum range_answer a = range_parse(str_of(ranges[_i].value), ranges[_i].length, parsed, &n);
 	for (unsigned i = 0; a == RANGE_PART && i < n; i++)
 		at += (size_t)snprintf(got + at, sizeof got - at, "%llu+%llu ",
-				       (unsigned long long)slices[i].at,
-				       (unsigned long long)slices[i].n);
+				       (unsigned long long)parsed[i].at,
+				       (unsigned long long)parsed[i].n);
 	if (a != RANGE_PART)
 		strcpy(got, a == RANGE_WHOLE ? "whole" : "416");
 	ck_assert_msg(strcmp(got, ranges[_i].want) == 0, "%s: %s", ranges[_i].says, got);
@@ -79,7 +79,7 @@ START_TEST(no_byte_is_sent_twice)
 		char value[256] = "bytes=";
 		size_t at = strlen(value);
 		uint64_t length = (uint64_t)(rand() % 40);
-		struct slice v[RANGES_MAX];
+		struct range v[RANGES_MAX];
 		unsigned n, sent[64] = {0};
 		for (int i = rand() % RANGES_MAX; i >= 0; i--)
 			at += (size_t)(rand() % 3
@@ -124,7 +124,7 @@ static const struct {
 
 START_TEST(content_range)
 {
-	struct slice s = {0, 0};
+	struct range s = {0, 0};
 	uint64_t total = 0;
 	bool ok = content_range_parse(str_of(content_ranges[_i].value), &s, &total);
 	ck_assert_msg(ok == content_ranges[_i].ok && s.at == content_ranges[_i].at &&
@@ -136,9 +136,9 @@ END_TEST
 START_TEST(parts_are_written)
 {
 	struct buf b = {0};
-	multipart_part_head(STR("B"), STR("text/plain"), (struct slice){0, 2}, 10, true, &b);
+	multipart_part_head(STR("B"), STR("text/plain"), (struct range){0, 2}, 10, true, &b);
 	buf_add_lit(&b, "01");
-	multipart_part_head(STR("B"), STR(""), (struct slice){8, 2}, UINT64_MAX, false, &b);
+	multipart_part_head(STR("B"), STR(""), (struct range){8, 2}, UINT64_MAX, false, &b);
 	buf_add_lit(&b, "89");
 	multipart_end(STR("B"), &b);
 	ck_assert(str_eq(buf_str(&b), STR("--B\r\nContent-Type: text/plain\r\n"
@@ -146,7 +146,7 @@ START_TEST(parts_are_written)
 					  "\r\n--B\r\nContent-Range: bytes 8-9/*\r\n\r\n89"
 					  "\r\n--B--\r\n")));
 	b.n = 0;
-	content_range_format((struct slice){0, 0}, 10, &b);
+	content_range_format((struct range){0, 0}, 10, &b);
 	ck_assert(str_eq(buf_str(&b), STR("bytes */10")));
 	buf_fini(&b);
 }

@@ -57,7 +57,7 @@ START_TEST(slices_cover_the_body_and_no_more)
 	for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
 		uint64_t at = 0, total = totals[i];
 		for (uint64_t n = 0; n < slices_end(total); n++) {
-			struct slice s = slices_bytes(n, total);
+			struct range s = slices_bytes(n, total);
 			ck_assert_uint_eq(s.at, at);
 			ck_assert(s.n > 0 && s.n <= SLICE_BYTES);
 			ck_assert_uint_eq(slices_number(s.at), n);

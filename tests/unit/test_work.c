@@ -259,14 +259,14 @@ read_conditions(const void *arg)
 {
 	struct request rq = {.fields = {.v = fields, .cap = FIELDS_MAX}};
 	struct validators v = {STR("\"a\""), 1, 2, 200};
-	struct slice slices[RANGES_MAX];
+	struct range ranges[RANGES_MAX];
 	struct request_cc cc;
 	unsigned n;
 	if (h1_parse_request(all(arg), &limits, &rq))
 		return;
 	request_cc_parse(&rq.fields, &cc);
 	precond_decide(&rq, &v, 784111777);
-	range_parse(fields_get(&rq.fields, FIELD_RANGE), 1000000, slices, &n);
+	range_parse(fields_get(&rq.fields, FIELD_RANGE), 1000000, ranges, &n);
 }
 
 static void

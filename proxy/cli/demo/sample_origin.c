@@ -122,7 +122,7 @@ answer_object(struct clerk *c, struct visitor *v, const struct request *r)
 	int etag_n = snprintf(etag, sizeof(etag), "\"%llx\"", (unsigned long long)o->name);
 	struct validators has = {
 		.etag = {etag, (size_t)etag_n}, .last_modified = last_modified(o), .date = c->now};
-	struct slice slice = {0, o->bytes}, slices[RANGES_MAX];
+	struct range piece = {0, o->bytes}, ranges[RANGES_MAX];
 	unsigned n = 0;
 	enum range_answer range = RANGE_WHOLE;
 
@@ -139,23 +139,23 @@ answer_object(struct clerk *c, struct visitor *v, const struct request *r)
 	}
 	if (r->method == METHOD_GET && fields_has(&r->fields, FIELD_RANGE) &&
 	    if_range_holds(r, &has, c->now))
-		range = range_parse(fields_get(&r->fields, FIELD_RANGE), o->bytes, slices, &n);
+		range = range_parse(fields_get(&r->fields, FIELD_RANGE), o->bytes, ranges, &n);
 	if (range == RANGE_UNSATISFIABLE) {
 		refuse(c, v, "416 Range Not Satisfiable", "");
 		return;
 	}
 	if (range == RANGE_PART && n == 1)
-		slice = slices[0];
+		piece = ranges[0];
 	n = (unsigned)snprintf(lengths, sizeof(lengths), "Content-Length: %llu\r\n",
-			       (unsigned long long)slice.n);
-	if (slice.n < o->bytes)
+			       (unsigned long long)piece.n);
+	if (piece.n < o->bytes)
 		snprintf(lengths + n, sizeof(lengths) - n,
-			 "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)slice.at,
-			 (unsigned long long)(slice.at + slice.n - 1),
+			 "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)piece.at,
+			 (unsigned long long)(piece.at + piece.n - 1),
 			 (unsigned long long)o->bytes);
-	write_head(c, v, r, slice.n < o->bytes ? "206 Partial Content" : "200 OK", etag, lengths);
-	v->body_at = slice.at;
-	v->total = v->head_n + (r->method == METHOD_HEAD ? 0 : slice.n);
+	write_head(c, v, r, piece.n < o->bytes ? "206 Partial Content" : "200 OK", etag, lengths);
+	v->body_at = piece.at;
+	v->total = v->head_n + (r->method == METHOD_HEAD ? 0 : piece.n);
 }
 
 static void

@@ -26,7 +26,7 @@ count_part(struct fill *f, const struct response *rs)
 static void
 bill_part(struct fill *f, const struct response *rs, struct str head)
 {
-	struct slice s;
+	struct range s;
 	uint64_t total;
 	if (!content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) ||
 	    total == UINT64_MAX)

@@ -112,7 +112,7 @@ head_of_whole(const struct response *rs, int64_t now, struct buf *out, struct te
 bool
 keep_tapped(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now)
 {
-	struct slice which;
+	struct range which;
 	uint64_t total;
 	struct flight_head whole = {0};
 	/* An answer to If-Range may leave out what describes the whole (RFC 9110 15.3.7). */

@@ -9,7 +9,7 @@
 bool
 part_is_sound(const struct response *rs, uint64_t body_bytes)
 {
-	struct slice s;
+	struct range s;
 	uint64_t total;
 	return rs->status == 206 && fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1 &&
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &s, &total) &&
@@ -25,7 +25,7 @@ parse(const struct object *o, struct field *fields, struct response *r)
 }
 
 bool
-part_held(const struct object *o, struct slice *held, uint64_t *total)
+part_held(const struct object *o, struct range *held, uint64_t *total)
 {
 	struct field fields[FIELDS_MAX];
 	struct response r;
@@ -40,16 +40,16 @@ etag_of(const struct object *o)
 }
 
 static bool
-is_within(struct slice inner, struct slice outer)
+is_within(struct range inner, struct range outer)
 {
 	return inner.at >= outer.at && inner.at + inner.n <= outer.at + outer.n;
 }
 
 bool
-part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
+part_answers(const struct object *o, const struct request *r, int64_t now, struct range *want,
 	     uint64_t *total)
 {
-	struct slice held, slices[RANGES_MAX];
+	struct range held, ranges[RANGES_MAX];
 	unsigned n;
 	struct validators v = {.status = 200,
 			       .etag = etag_of(o),
@@ -60,9 +60,9 @@ part_answers(const struct object *o, const struct request *r, int64_t now, struc
 	    fields_has(&r->fields, FIELD_IF_MODIFIED_SINCE))
 		return false;
 	struct str range = fields_get(&r->fields, FIELD_RANGE);
-	if (range.n == 0 || range_parse(range, *total, slices, &n) != RANGE_PART || n != 1)
+	if (range.n == 0 || range_parse(range, *total, ranges, &n) != RANGE_PART || n != 1)
 		return false;
-	*want = slices[0];
+	*want = ranges[0];
 	return is_within(*want, held);
 }
 
@@ -94,9 +94,9 @@ is_same_version(const struct object *o, const struct fields *f)
 }
 
 bool
-part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator)
+part_next_gap(const struct object *o, uint64_t from, struct range *gap, struct str *validator)
 {
-	struct slice held;
+	struct range held;
 	uint64_t total;
 	*validator = strong_validator(o);
 	if (!validator->n || !part_held(o, &held, &total))
@@ -105,14 +105,14 @@ part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct s
 	/* Two trips may meet two versions, and then an answer that has begun would be cut. */
 	if (held.at > 0 && end < total)
 		return false;
-	*gap = from < held.at ? (struct slice){0, held.at} : (struct slice){end, total - end};
+	*gap = from < held.at ? (struct range){0, held.at} : (struct range){end, total - end};
 	return gap->n > 0 && from <= end;
 }
 
 bool
-part_fills(const struct object *o, struct slice gap, const struct response *rs, uint64_t body_bytes)
+part_fills(const struct object *o, struct range gap, const struct response *rs, uint64_t body_bytes)
 {
-	struct slice got, held;
+	struct range got, held;
 	uint64_t total, got_total;
 	return rs->status == 206 && part_held(o, &held, &total) &&
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got,

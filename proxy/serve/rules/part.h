@@ -19,10 +19,10 @@ enum { PART_MOST_BYTES = 1 << 20 };
 bool part_is_sound(const struct response *rs, uint64_t body_bytes);
 
 /* A stored part holds *held of *total. */
-bool part_held(const struct object *o, struct slice *held, uint64_t *total);
+bool part_held(const struct object *o, struct range *held, uint64_t *total);
 
 /* True: the part has what the request's Range wants: *want (of the whole). */
-bool part_answers(const struct object *o, const struct request *r, int64_t now, struct slice *want,
+bool part_answers(const struct object *o, const struct request *r, int64_t now, struct range *want,
 		  uint64_t *total);
 
 /* The next bytes to fetch of the whole when those before from are there: before the part, or behind
@@ -30,10 +30,10 @@ bool part_answers(const struct object *o, const struct request *r, int64_t now, 
  * 15.3.7.3), or when both are missing: then the whole is fetched at once. validator is a view into
  * the object's head.
  */
-bool part_next_gap(const struct object *o, uint64_t from, struct slice *gap, struct str *validator);
+bool part_next_gap(const struct object *o, uint64_t from, struct range *gap, struct str *validator);
 
 /* Whether rs, a 206, is that gap of the same representation. */
-bool part_fills(const struct object *o, struct slice gap, const struct response *rs,
+bool part_fills(const struct object *o, struct range gap, const struct response *rs,
 		uint64_t body_bytes);
 
 #endif

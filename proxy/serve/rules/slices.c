@@ -18,13 +18,13 @@ slices_may(const struct response *rs, uint64_t total, int64_t now_s)
 	return rs->status == 200 && fields_list_has(&rs->fields, FIELD_ACCEPT_RANGES, STR("bytes"));
 }
 
-struct slice
+struct range
 slices_bytes(uint64_t number, uint64_t total)
 {
 	if (number >= slices_end(total))
-		return (struct slice){total, 0};
+		return (struct range){total, 0};
 	uint64_t at = number * SLICE_BYTES;
-	return (struct slice){at, total - at < SLICE_BYTES ? total - at : SLICE_BYTES};
+	return (struct range){at, total - at < SLICE_BYTES ? total - at : SLICE_BYTES};
 }
 
 static struct response
@@ -91,7 +91,7 @@ is_renamed(const struct slices_question *q, const struct response *rs)
 static bool
 is_wanted_range(const struct slices_question *q, const struct response *rs, uint64_t body_bytes)
 {
-	struct slice got;
+	struct range got;
 	uint64_t of;
 	return rs->status == 206 && fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1 &&
 	       content_range_parse(fields_get(&rs->fields, FIELD_CONTENT_RANGE), &got, &of) &&

@@ -28,7 +28,7 @@ slices_end(uint64_t until)
 	return until / SLICE_BYTES + (until % SLICE_BYTES != 0);
 }
 /* The bytes of a slice; n 0: there is no such slice. */
-struct slice slices_bytes(uint64_t number, uint64_t total);
+struct range slices_bytes(uint64_t number, uint64_t total);
 
 /* Bytes of the body that o stands for, in slices or not. */
 static inline uint64_t
@@ -41,7 +41,7 @@ slices_length(const struct object *o)
 struct slices_question {
 	struct str head; /* stored */
 	uint64_t total;
-	struct slice want;
+	struct range want;
 	bool elsewhere; /* of another server than the one that sent the head */
 };
 enum slices_answer {

@@ -21,7 +21,7 @@ is_multipart(const struct response *rs)
 
 /* All of the body, and a length that says the same. */
 static bool
-is_whole(struct slice got, uint64_t total, uint64_t body_bytes, enum method method)
+is_whole(struct range got, uint64_t total, uint64_t body_bytes, enum method method)
 {
 	return got.at == 0 && got.n == total &&
 	       (body_bytes == got.n || (method == METHOD_HEAD && body_bytes == UINT64_MAX));
@@ -30,10 +30,10 @@ is_whole(struct slice got, uint64_t total, uint64_t body_bytes, enum method meth
 /* It begins where the range of the request does, and goes no further. Its client has to look at
  * Content-Range anyway where it asked for the last bytes, or for several ranges. */
 static bool
-is_asked(struct str range, struct slice got, uint64_t total)
+is_asked(struct str range, struct range got, uint64_t total)
 {
 	static const uint64_t endless = UINT64_C(1) << 62;
-	struct slice want[RANGES_MAX];
+	struct range want[RANGES_MAX];
 	unsigned n;
 	if (memchr(range.p, ',', range.n) || memmem(range.p, range.n, "=-", 2))
 		return true;
@@ -47,7 +47,7 @@ decide_part(enum method method, struct str range, const struct response *rs, uin
 {
 	struct str v = fields_get(&rs->fields, FIELD_CONTENT_RANGE);
 	bool asks = range.n && method == METHOD_GET;
-	struct slice got;
+	struct range got;
 	uint64_t total;
 	if (range.n && (method == METHOD_HEAD || !is_in_bytes(range)))
 		return UNASKED_NOT;

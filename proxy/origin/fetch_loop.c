@@ -1,7 +1,7 @@
-/* fetch_turn.c - what happened to a fetch, and what follows: the event loop's calls.
+/* fetch_loop.c - what happened to a fetch, and what follows: the event loop's calls.
  *
- * While a fetch has its turn its callbacks may run; their wishes are noted in its states and
- * carried out when the turn is over (settle).
+ * While a fetch has its round its callbacks may run; their wishes are noted in its states and
+ * carried out when the round is over (settle).
  */
 #include "proxy/base/clock.h"
 #include "proxy/origin/fetch_inside.h"
@@ -39,7 +39,7 @@ fetch_check(const struct fetch *f)
 /* -- the end ----------------------------------------------------------------------------------- */
 
 void
-fetch_turn_leave(struct fetch *f)
+fetch_loop_leave(struct fetch *f)
 {
 	struct fetcher *fr = f->site->fetcher;
 	bool called =
@@ -74,7 +74,7 @@ finish(struct fetch *f)
 	r->wait_us = (f->first_us ? f->first_us : now) - f->start_us;
 	r->total_us = now - f->start_us;
 	f->ev.on_done(f->ctx, r);
-	fetch_turn_leave(f);
+	fetch_loop_leave(f);
 }
 
 static void
@@ -116,7 +116,7 @@ waits_for_caller(const struct fetch *f)
 	return f->hears == HEAR_PAUSED || f->asks == ASK_LATER || (f->way == TUNNEL && !last_words);
 }
 
-/* After each turn: how long the caller was waited for is no time of the origin's. */
+/* After each round: how long the caller was waited for is no time of the origin's. */
 static void
 count_waiting(struct fetch *f)
 {
@@ -231,7 +231,7 @@ take_from_silent(struct site *s)
 }
 
 void
-fetch_turn_patience(evutil_socket_t fd, short what, void *arg)
+fetch_loop_patience(evutil_socket_t fd, short what, void *arg)
 {
 	struct site *s = arg;
 	struct fetch *f = TAILQ_FIRST(&s->waiting);
@@ -246,14 +246,14 @@ fetch_turn_patience(evutil_socket_t fd, short what, void *arg)
 	fetch_site_patience(s);
 }
 
-/* -- turns ------------------------------------------------------------------------------------- */
+/* -- rounds ------------------------------------------------------------------------------------ */
 
 static void
-turn_of(struct fetch *f)
+round_of(struct fetch *f)
 {
-	assert(!f->site->fetcher->turn);
+	assert(!f->site->fetcher->current);
 	fetch_check(f);
-	f->site->fetcher->turn = f;
+	f->site->fetcher->current = f;
 }
 
 /* Its connection is being opened, or is a kept one. */
@@ -283,16 +283,16 @@ try_again(struct fetch *f)
 	take_lane(f, l);
 }
 
-/* After every turn: what has come of it? f may be gone afterwards. */
+/* After every round: what has come of it? f may be gone afterwards. */
 static void
 settle(struct fetch *f)
 {
 	struct lane *l = f->lane;
-	assert(f->site->fetcher->turn == f);
-	f->site->fetcher->turn = NULL;
+	assert(f->site->fetcher->current == f);
+	f->site->fetcher->current = NULL;
 	fetch_check(f);
 	if (f->hears == HEAR_CANCELLED) {
-		fetch_turn_leave(f);
+		fetch_loop_leave(f);
 		return;
 	}
 	if (f->hears == HEAR_OVER) {
@@ -322,7 +322,7 @@ on_open(struct lane *l, CURLcode code, const char *sentence)
 		give_up(f, end_of_dial(code), sentence);
 		return;
 	}
-	turn_of(f);
+	round_of(f);
 	fetch_state_move(&f->asks, ASK_WRITING);
 	f->moved = true;
 	fetch_ask_push(f);
@@ -339,7 +339,7 @@ on_readable(struct lane *l)
 	}
 	if (f->hears == HEAR_PAUSED || f->hears == HEAR_ENDED)
 		return;
-	turn_of(f);
+	round_of(f);
 	fetch_hear_pull(f);
 	settle(f);
 }
@@ -348,12 +348,12 @@ static void
 on_writable(struct lane *l)
 {
 	struct fetch *f = l->user;
-	turn_of(f);
+	round_of(f);
 	fetch_ask_push(f);
 	settle(f);
 }
 
-const struct lane_owner fetch_turn_owner = {.on_open = on_open,
+const struct lane_owner fetch_loop_owner = {.on_open = on_open,
 					    .on_readable = on_readable,
 					    .on_writable = on_writable,
 					    .on_wake = on_wake};
@@ -429,7 +429,7 @@ carry_on(struct fetch *f)
 			make_room(f->site);
 		return;
 	}
-	turn_of(f);
+	round_of(f);
 	f->moved = true; /* the origin's time starts anew */
 	if (send) {
 		fetch_state_move(&f->asks, ASK_WRITING);
@@ -447,7 +447,7 @@ carry_on(struct fetch *f)
 }
 
 void
-fetch_turn_run(evutil_socket_t fd, short what, void *arg)
+fetch_loop_run(evutil_socket_t fd, short what, void *arg)
 {
 	struct fetcher *fr = arg;
 	struct fetch *f;
