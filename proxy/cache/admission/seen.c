@@ -75,10 +75,28 @@ settings_of(const struct seen *s)
 	};
 }
 
+/* The slice that a Range touches first, by this address. */
 static uint64_t
-first_byte(struct twice_key_hash key, const struct sighting_facts *f)
+touched(struct twice_key_hash url, const struct sighting_facts *f)
 {
-	return key.lo ^ f->from.hash;
+	return sighting_slice_key(url, f->slice).lo ^ f->from.hash;
+}
+
+static struct twice_key_hash
+counted_as(struct twice_key_hash url, const struct sighting_facts *f)
+{
+	return f->kind == SIGHTING_RANGE_ELSEWHERE ? sighting_slice_key(url, f->slice) : url;
+}
+
+/* A Range for the first byte counts for the first slice too, and the other way round. */
+static struct twice_filter_sight
+with_first_slice(const struct seen *s, struct twice_key_hash url, const struct sighting_facts *f)
+{
+	if (f->known.times || f->slice)
+		return f->known;
+	if (f->kind == SIGHTING_RANGE_ELSEWHERE)
+		return test(s, url);
+	return f->kind == SIGHTING_RANGE_FIRST ? test(s, sighting_slice_key(url, 0)) : f->known;
 }
 
 static void
@@ -86,9 +104,11 @@ complete(const struct seen *s, struct twice_key_hash key, struct sighting_facts 
 {
 	f->disk_used_share = atomic_load_explicit(&s->disk_used_share, memory_order_relaxed);
 	f->over_budget = budget_is_over(&s->budget);
-	f->ram_turn_s = atomic_load_explicit(&s->ram_turn_s, memory_order_relaxed);
-	if (f->kind == SIGHTING_RANGE_FIRST &&
-	    recent_has(&s->first_bytes, first_byte(key, f), f->now_s))
+	f->ram_turn_s = atomic_load_explicit(&s->ram.turn_s, memory_order_relaxed);
+	if (!sighting_is_range(f->kind))
+		return;
+	f->crowd = crowds_has(&s->crowds, f->from.hash, f->now_s);
+	if (!f->crowd && recent_has(&s->ranges, touched(key, f), f->now_s))
 		f->kind = SIGHTING_RANGE_REPEATED;
 }
 
@@ -105,7 +125,7 @@ bool
 seen_is_too_short(const struct seen *s, int64_t fresh_s)
 {
 	return sighting_is_too_short(fresh_s,
-				     atomic_load_explicit(&s->ram_turn_s, memory_order_relaxed));
+				     atomic_load_explicit(&s->ram.turn_s, memory_order_relaxed));
 }
 
 bool
@@ -166,12 +186,16 @@ struct sighting
 seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 {
 	complete(s, key, f);
+	struct twice_key_hash counted = counted_as(key, f);
 	if (f->kind != SIGHTING_BACKGROUND)
-		f->known = test(s, key);
+		f->known = test(s, counted);
+	f->known = with_first_slice(s, key, f);
 	struct sighting_settings settings = settings_of(s);
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
-		f->alone = askers_is_alone(&s->askers, key, f->from.hash);
+		f->alone = askers_is_alone(&s->askers, counted, f->from.hash);
+		if (f->kind == SIGHTING_RANGE_ELSEWHERE)
+			f->crowd |= !askers_is_alone(&s->askers, key, f->from.hash);
 		decide_for(s, &settings, f, &r);
 	}
 	return r;
@@ -181,14 +205,21 @@ struct sighting
 seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 {
 	complete(s, key, f);
+	struct twice_key_hash counted = counted_as(key, f);
+	bool counts = sighting_counts(f);
 	if (f->kind != SIGHTING_BACKGROUND)
-		f->known = sighting_counts(f) ? record(s, key) : test(s, key);
-	if (f->kind == SIGHTING_RANGE_FIRST && sighting_counts(f))
-		recent_note(&s->first_bytes, first_byte(key, f), f->now_s);
+		f->known = counts ? record(s, counted) : test(s, counted);
+	if (sighting_is_range(f->kind) && counts) {
+		f->known = with_first_slice(s, key, f);
+		recent_note(&s->ranges, touched(key, f), f->now_s);
+		crowds_note(&s->crowds, f->from.hash, f->now_s);
+	}
 	struct sighting_settings settings = settings_of(s);
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
-		f->alone = askers_note(&s->askers, key, f->from.hash);
+		f->alone = askers_note(&s->askers, counted, f->from.hash);
+		if (f->kind == SIGHTING_RANGE_ELSEWHERE)
+			f->crowd |= !askers_note(&s->askers, key, f->from.hash);
 		decide_for(s, &settings, f, &r);
 	}
 	return r;
@@ -268,17 +299,17 @@ static void
 tick_ram(struct seen *s, const struct cache_stats *cache)
 {
 	enum { LATELY_S = 10, EVER_S = 1 << 30 };
-	uint64_t gone = cache->ram_evicted_objects - s->ram_evicted;
+	uint64_t gone = cache->ram_evicted_objects - s->ram.evicted;
 	double each =
 		cache->ram_objects ? (double)cache->ram_used_bytes / (double)cache->ram_objects : 0;
 	double turn = EVER_S;
-	s->ram_evicted = cache->ram_evicted_objects;
-	s->ram_evicted_s += ((double)gone * each - s->ram_evicted_s) / LATELY_S;
-	if (s->ram_evicted_s > 0 && (double)cache->ram_limit_bytes / s->ram_evicted_s < turn)
-		turn = (double)cache->ram_limit_bytes / s->ram_evicted_s;
+	s->ram.evicted = cache->ram_evicted_objects;
+	s->ram.evicted_s += ((double)gone * each - s->ram.evicted_s) / LATELY_S;
+	if (s->ram.evicted_s > 0 && (double)cache->ram_limit_bytes / s->ram.evicted_s < turn)
+		turn = (double)cache->ram_limit_bytes / s->ram.evicted_s;
 	if (!cache->ram_limit_bytes)
 		turn = 0;
-	atomic_store_explicit(&s->ram_turn_s, (int64_t)turn, memory_order_relaxed);
+	atomic_store_explicit(&s->ram.turn_s, (int64_t)turn, memory_order_relaxed);
 }
 
 /* Several may have ended since the last tick. */

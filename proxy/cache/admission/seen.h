@@ -1,7 +1,7 @@
 /* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
  * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
  * more than two sightings are) with its snapshot, when its generations end, who asked for which
- * first byte within a minute, what one address alone asked for, and the write budget.
+ * range within a minute, what one address alone asked for, and the write budget.
  *
  * Threads   judge, look, charge and report from any; tick and save from the keeper.
  */
@@ -46,9 +46,9 @@ void seen_close(struct seen **s); /* saves nothing */
 void seen_prefetch(const struct seen *s, struct twice_key_hash h);
 
 /* The rule for this request, which is recorded under key when it counts. f->known, disk_used_share,
- * over_budget, alone and over_share are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a repeated
- * SIGHTING_RANGE_FIRST becomes SIGHTING_RANGE_REPEATED. f then holds all the facts: see
- * seen_at_end.
+ * over_budget, alone, crowd and over_share are filled in (f->known is the caller's for SIGHTING_BACKGROUND); a
+ * Range for what its address asked for within a minute becomes SIGHTING_RANGE_REPEATED. f then holds all the
+ * facts: see seen_at_end.
  */
 struct sighting seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f);
 /* The same, but nothing is recorded: what would the rule say? */

@@ -7,6 +7,7 @@
 
 #include "proxy/cache/admission/accounts.h"
 #include "proxy/cache/admission/budget.h"
+#include "proxy/cache/admission/crowds.h"
 #include "proxy/cache/admission/recent.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/cache/admission/seen_log.h"
@@ -35,6 +36,12 @@ struct seen_saved {
 	bool has_elder; /* there is a file of one */
 };
 
+struct seen_ram {
+	_Atomic int64_t turn_s; /* as of the last tick */
+	uint64_t evicted;	/* the keeper's: objects, at the last tick */
+	double evicted_s;	/* bytes in a second, lately */
+};
+
 struct seen {
 	struct cache *cache;
 	bool on_disk;
@@ -52,16 +59,15 @@ struct seen {
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
 	bool by_turns;			/* generations end with a quarter of a turn of the log */
-	_Atomic int64_t ram_turn_s;	/* as of the last tick */
-	uint64_t ram_evicted;		/* the keeper's: objects, at the last tick */
-	double ram_evicted_s;		/* bytes in a second, lately */
+	struct seen_ram ram;
 	_Atomic uint64_t turn_bytes;	/* of the log, as of the last tick: turn.h */
 	_Atomic uint64_t turning;	/* the generation that admitted counts for */
 	_Atomic int64_t admitted;	/* bytes since it began */
 	_Atomic double interval_s;	/* of the one before; 0: not known */
 	uint64_t ticked_number;		/* the keeper's: the generation at the last tick, */
 	int64_t turned_ms;		/* and since when it was known; 0: it was there at start */
-	struct recent first_bytes;	/* which address asked for the first byte of what */
+	struct recent ranges;		/* which address asked for a range of what */
+	struct crowds crowds;
 	struct askers askers;
 	struct accounts *accounts;
 	_Atomic int64_t ticked_s;	/* a monotonic clock, as of the last tick */

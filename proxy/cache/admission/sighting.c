@@ -21,6 +21,13 @@ sighting_key(const struct twice_seed *seed, struct twice_key_hash primary, struc
 	return twice_key_hash_of(seed, both, sizeof both);
 }
 
+struct twice_key_hash
+sighting_slice_key(struct twice_key_hash url, uint64_t slice)
+{
+	uint64_t bits = (slice + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	return (struct twice_key_hash){.lo = url.lo + bits, .hi = url.hi ^ bits};
+}
+
 /* The object itself and its parts use up a sighting; redirects and errors do not,
  * however long they may be kept. */
 static bool
@@ -111,15 +118,15 @@ sighting_is_range(enum sighting_kind k)
 }
 
 /* Nobody pulls a whole object because of one request for a part of it, nor because of one client's
- * ranges. */
+ * ranges, nor for what lies behind its first slice. An address that asks for many keys is not one client. */
 static bool
 is_worth_the_whole(const struct sighting_facts *f, bool seen)
 {
 	if (f->route == RULE_NEVER)
 		return true;
-	if (f->alone && sighting_is_range(f->kind))
+	if (f->alone && !f->crowd && sighting_is_range(f->kind))
 		return false;
-	return f->route == RULE_ALWAYS || (seen && f->known.times > 0);
+	return f->route == RULE_ALWAYS || (seen && f->known.times > 0 && !f->slice);
 }
 
 struct sighting

@@ -42,10 +42,12 @@ struct sighting_facts {
 	uint64_t body_bytes; /* UINT64_MAX: not known yet */
 	struct asker from;
 	int64_t now_s;			 /* of a Range */
+	uint64_t slice;			 /* of RANGE_ELSEWHERE: the number of the one that it counts for */
 	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
 	double disk_used_share;		 /* 0..1; likewise */
 	bool over_budget;		 /* likewise */
 	bool alone;	 /* likewise: no other address asked for it, as far as is known */
+	bool crowd; /* likewise, of a Range: other addresses ask for the URL too, or this one asked for many keys within a minute */
 	bool over_share; /* likewise: so much was written for this address within an hour */
 	/* How long the answer can be used without asking its origin, if that is known. */
 	bool has_life;
@@ -69,6 +71,9 @@ struct sighting {
  * that the variant is stored under, which changes whenever the URL's variants are forgotten. */
 struct twice_key_hash
 sighting_key(const struct twice_seed *seed, struct twice_key_hash primary, struct str variant);
+
+/* The key that a slice's sightings are counted under, whatever the version of its body; url: sighting_key. */
+struct twice_key_hash sighting_slice_key(struct twice_key_hash url, uint64_t slice);
 
 bool sighting_is_range(enum sighting_kind k);
 /* Nobody will be answered with it from the disk: while it is fresh it is in RAM, too. A lifetime of less than

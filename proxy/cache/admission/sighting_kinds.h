@@ -6,10 +6,11 @@
 SIGHTING(PLAIN, true, 1, true,
 	 "a GET for the whole, also one whose validation brought a new answer")
 SIGHTING(FOLLOWER, true, 1, true, "a GET that joined another's fetch: the object is popular now")
-SIGHTING(RANGE_FIRST, true, 1, true, "a Range that asks for the first byte")
-SIGHTING(RANGE_REPEATED, false, 0, true, "the same again, by the same address within a minute")
-SIGHTING(RANGE_ELSEWHERE, false, 0, true,
-	 "a Range behind the first byte: a player seeks, a download goes on")
+SIGHTING(RANGE_FIRST, true, 1, true, "a Range that asks for the first byte: it counts for the URL")
+SIGHTING(RANGE_ELSEWHERE, true, 1, true,
+	 "a Range behind the first byte: it counts for the slice that it touches first, a walk asks for the others")
+SIGHTING(RANGE_REPEATED, false, 0, true,
+	 "a Range for what the same address asked for within a minute")
 SIGHTING(HEAD, false, 0, false, "a HEAD")
 SIGHTING(RELOAD, false, 0, true, "a client's directive made us ask again for what is fresh")
 SIGHTING(VALIDATION, false, 0, false,

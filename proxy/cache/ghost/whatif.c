@@ -183,7 +183,7 @@ static void
 judge(struct whatif_cell *c, struct ghost_event *e)
 {
 	struct sighting_settings rule = {.sightings = c->sightings};
-	struct sighting_facts f = {.kind = e->sightings ? SIGHTING_PLAIN : SIGHTING_RANGE_ELSEWHERE,
+	struct sighting_facts f = {.kind = e->sightings ? SIGHTING_PLAIN : SIGHTING_RANGE_REPEATED,
 				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
 				   .storable = true,
 				   .status = 200,
