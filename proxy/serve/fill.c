@@ -141,14 +141,15 @@ fill_behind(struct txn *t, enum fill_kind kind)
 
 void
 fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number, uint64_t end,
-	    bool is_beside)
+	    const struct sighting *by, bool each, bool is_beside)
 {
 	struct fill *f = begin(t, FILL_SLICES, flight);
 	f->as_it_came = false;
 	f->rq.method = METHOD_GET;
 	buf_add_str(&f->tags, o->tags);
 	bool has_begun = t->state == TXN_SEND; /* its client has bytes of this version */
-	run_of_slices(f, o, number, end, has_begun);
+	f->sighting = *by;
+	run_of_slices(f, o, number, end, each, has_begun);
 	f->backend.try.home = is_beside ? 0 : o->terms.server;
 	f->backend.try.stays = has_begun;
 	fill_set_out(f, &events);

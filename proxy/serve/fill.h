@@ -26,9 +26,10 @@ void fill_behind(struct txn *t, enum fill_kind kind);
 
 /* A trip for slices number .. end - 1 of what o is the head of; flight, led by it, is the first
  * one's. For t, and whoever else reads. By the server that sent the head, or (is_beside, for that one
- * takes its time) by whoever has the fewest requests. */
+ * takes its time) by whoever has the fewest requests. by: what the first slice counts for, and unless
+ * each counts for itself, all of them. */
 void fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t number,
-		 uint64_t end, bool is_beside);
+		 uint64_t end, const struct sighting *by, bool each, bool is_beside);
 
 /* The flight that t reads went on without it: what is still to be sent is fetched for t alone, by
  * Range; t->body.reader reads that. False when it cannot be. */

@@ -39,7 +39,9 @@ struct run {
 	uint64_t skip;	      /* bytes that come before the first slice that was asked for */
 	bool begun;	      /* the slice under way is being written; its head is published */
 	struct doubt_names names;
-	bool billed; /* a slice of this exchange counted as its request */
+	bool billed;	 /* a slice of this exchange counted as its request */
+	bool each;	 /* slices count each for itself: */
+	uint64_t judged; /* f->sighting is of this one alone */
 	struct again again;
 	struct flight *before, *next;
 	int64_t alone_since_ms; /* 0: somebody reads */
@@ -157,7 +159,8 @@ run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t t
 }
 
 void
-run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool begun)
+run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool each,
+	      bool begun)
 {
 	struct run *r = run_new(f, RUN_CUT, o->head, o->whole_bytes);
 	key_copy(&r->key, &f->key);
@@ -168,6 +171,8 @@ run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, b
 	r->object = object_ref(o);
 	r->number = number;
 	r->end = end;
+	r->each = each;
+	r->judged = number;
 	r->again.begun = begun;
 	f->in.comes = UINT64_MAX;
 }
@@ -203,14 +208,6 @@ run_ask(struct fill *f, struct outgoing_asks *out, char *range, size_t range_byt
 			 (unsigned long long)(last.at + last.n - 1));
 	out->range = (struct str){range, (size_t)n};
 	out->if_range = doubt_validator(f, r->object, buf_str(&r->head), &r->names);
-}
-
-/* An answer that brings no bytes of any version, or not those that were asked for. */
-static bool
-is_refused(enum slices_answer a, int status)
-{
-	return a == SLICES_FAILED || a == SLICES_ODD || a == SLICES_IGNORED ||
-	       (status != 200 && status != 206);
 }
 
 static void begin(struct fill *f);
@@ -251,7 +248,7 @@ run_head(struct fill *f, const struct response *rs)
 	bool renamed = a == SLICES_RENAMED;
 	a = renamed ? SLICES_IGNORED : a;
 	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
-	if (!near && is_refused(a, rs->status) && again_may(f, &r->again, rs, &again.at_ms))
+	if (!near && slices_is_refused(a, rs->status) && again_may(f, &r->again, rs, &again.at_ms))
 		return again;
 	if (!renamed && (a != SLICES_IT || !for_all))
 		doubt_head(f, r->object, rs, a, for_all);
@@ -303,7 +300,9 @@ is_admitted(const struct fill *f)
 {
 	const struct run *r = f->run;
 	bool late = r->object && r->object->on_disk;
-	bool ours = f->sighting.writes || (late && f->sighting.verdict == ADMISSION_FIRST_SIGHT);
+	bool judged = !r->each || r->number == r->judged;
+	bool ours = (judged && f->sighting.writes) ||
+		    (late && f->sighting.verdict == ADMISSION_FIRST_SIGHT);
 	return flight_is_wanted(f->flight) ||
 	       (ours && seen_may_write(f->serve->shelves->seen, &f->sighting,
 				       slices_bytes(r->number, r->total).n));
@@ -456,6 +455,10 @@ tap(void *trip, struct block *b, uint32_t at, uint32_t n)
 	while (n) {
 		r->number = slices_number(r->at);
 		struct range s = slices_bytes(r->number, r->total);
+		if (r->at == s.at && r->each && r->number != r->judged) {
+			r->judged = r->number;
+			keep_sight_slice(f, r->number);
+		}
 		if (r->at == s.at && r->number < r->end && !f->in.write)
 			begin_write(f, is_admitted(f));
 		uint64_t left = s.at + s.n - r->at;
@@ -481,6 +484,8 @@ run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t to
 	r->base_bytes = base->text.n;
 	r->terms = f->terms;
 	r->at = which.at;
+	r->each = which.at > 0;
+	r->judged = slices_number(which.at);
 	r->billed = true;
 	r->end = slices_number(which.at + which.n);
 	if (which.at + which.n == total)

@@ -22,8 +22,9 @@
  * its stored head. Call before the object of the head can be found. */
 void run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t total);
 /* f is to ask for slices number .. end - 1 of what o is the head of; it leads the first one's
- * flight. begun: bytes of the answer that it is for were sent. */
-void run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool begun);
+ * flight. each: f's sighting is the first one's alone. begun: bytes of the answer that it is for were sent. */
+void run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool each,
+		   bool begun);
 /* f's 206 brings the bytes `which`: those slices of them that are whole are kept. */
 void run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
 		 struct range which);

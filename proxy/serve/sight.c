@@ -3,6 +3,7 @@
 
 #include "proxy/base/clock.h"
 #include "proxy/base/network.h"
+#include "proxy/cache/slice_bytes.h"
 #include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/http/forwarded.h"
@@ -11,45 +12,47 @@
 
 #include <string.h>
 
-/* Larger than any body, so that a range that counts from the end does not reach the beginning. */
+/* Larger than any body, so that a range that counts from the end does not reach the beginning. It counts for a
+ * slice of its own. */
 static const uint64_t ENDLESS = UINT64_C(1) << 62;
 
-static bool
-asks_for_first_byte(const struct range *ranges, unsigned n)
+static uint64_t
+first_of(const struct range *ranges, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (ranges[i].at == 0)
-			return true;
-	return false;
+	uint64_t first = ranges[0].at;
+	for (unsigned i = 1; i < n; i++)
+		first = ranges[i].at < first ? ranges[i].at : first;
+	return first;
 }
 
 /* Apart from what all requests go through, for its ranges want a large frame. */
 __attribute__((noinline)) static enum sighting_kind
-kind_of_range(const struct request *rq)
+kind_of_range(const struct request *rq, uint64_t *slice)
 {
 	struct range ranges[RANGES_MAX];
 	unsigned n = 0;
 	struct str range = fields_get(&rq->fields, FIELD_RANGE);
 	if (!range.n || range_parse(range, ENDLESS, ranges, &n) == RANGE_WHOLE)
 		return SIGHTING_PLAIN;
-	return asks_for_first_byte(ranges, n) ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_ELSEWHERE;
+	uint64_t first = first_of(ranges, n);
+	*slice = first / SLICE_BYTES;
+	return first ? SIGHTING_RANGE_ELSEWHERE : SIGHTING_RANGE_FIRST;
 }
 
 static enum sighting_kind
-kind_of(const struct request *rq)
+kind_of(const struct request *rq, uint64_t *slice)
 {
 	if (rq->method == METHOD_HEAD)
 		return SIGHTING_HEAD;
 	if (rq->method != METHOD_GET)
 		return SIGHTING_OTHER;
-	return fields_has(&rq->fields, FIELD_RANGE) ? kind_of_range(rq) : SIGHTING_PLAIN;
+	return fields_has(&rq->fields, FIELD_RANGE) ? kind_of_range(rq, slice) : SIGHTING_PLAIN;
 }
 
 void
 sight_of(const struct request *rq, const struct route *route, int status, struct sighting_facts *f)
 {
 	*f = (struct sighting_facts){
-		.kind = kind_of(rq),
 		.route = route->admit,
 		.sightings = route->sightings,
 		.max_object_bytes = route->max_object_bytes,
@@ -57,7 +60,8 @@ sight_of(const struct request *rq, const struct route *route, int status, struct
 		.status = status,
 		.body_bytes = UINT64_MAX,
 	};
-	if (f->kind == SIGHTING_RANGE_FIRST)
+	f->kind = kind_of(rq, &f->slice);
+	if (sighting_is_range(f->kind))
 		f->now_s = now_s();
 }
 

@@ -39,6 +39,7 @@ walk_begin(struct txn *t)
 	if (!cache_was_forgotten(t->serve->shelves->cache, w->head))
 		w->lookup.head = w->head;
 	w->read.done = on_read;
+	walk_sight_begin(w);
 	t->body.walk = w;
 }
 
@@ -162,6 +163,7 @@ go_to(struct walk *w, uint64_t at)
 	w->follows_since_ms = 0;
 	w->alone = false;
 	walk_make_key(w, &w->key, w->number);
+	walk_sight(w);
 	look(w, at);
 }
 

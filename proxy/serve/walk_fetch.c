@@ -66,7 +66,7 @@ ask(struct walk *w, uint64_t until, bool is_beside)
 	w->leads = true;
 	w->asks_tags = false;
 	fill_slices(w->t, flight_of(w->reader), w->head, w->number, end_of_run(w, until),
-		    is_beside);
+		    &w->sight.is, w->sight.each, is_beside);
 	w->asks++;
 }
 

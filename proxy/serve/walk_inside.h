@@ -16,6 +16,12 @@ enum walk_place {
 	WALK_IN_FLIGHT
 };
 
+struct walk_sight {
+	struct sighting is; /* what the slice at hand counts for: its request's, or its own */
+	bool each;	    /* a Range that counts for each slice it touches, */
+	uint64_t judged;    /* of which this was the last */
+};
+
 struct walk {
 	struct cache_lookup lookup; /* first: see on_lookup */
 	struct txn *t;		    /* NULL: it has left */
@@ -23,6 +29,7 @@ struct walk {
 	struct buf version;	    /* of its body (slices_version) */
 	struct key key;		    /* of the slice at hand */
 	uint64_t number;
+	struct walk_sight sight;
 	enum walk_place place;
 	struct object *slice;
 	uint64_t taken, taken_until; /* of the body, from the slice at hand; until 0: nothing yet */
@@ -50,6 +57,8 @@ struct walk {
 
 void walk_check(const struct walk *w); /* what must be true between two steps; aborts if not */
 bool walk_may_write(const struct walk *w, uint64_t bytes); /* to disk, for its request */
+void walk_sight_begin(struct walk *w);
+void walk_sight(struct walk *w);	       /* the slice at hand: w->sight.is */
 struct range walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
 void walk_make_key(struct walk *w, struct key *key, uint64_t number);
 /* Slices that were forgotten since it began are still for it. */

@@ -7,6 +7,7 @@
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/rules/slices.h"
+#include "proxy/serve/sight.h"
 
 #include <assert.h>
 
@@ -41,11 +42,35 @@ walk_is_it(const struct walk *w, const struct object *o)
 	       o->whole_bytes == w->head->whole_bytes;
 }
 
+void
+walk_sight_begin(struct walk *w)
+{
+	struct sighting_facts f;
+	sight_of(&w->t->rq, w->t->route, w->head->terms.status, &f);
+	w->sight.each = f.kind == SIGHTING_RANGE_ELSEWHERE;
+	w->sight.judged = f.slice;
+	w->sight.is = w->t->sighting;
+}
+
+/* The first one is what the request was judged by; a Range that goes on counts for each slice behind that, too. */
+void
+walk_sight(struct walk *w)
+{
+	struct txn *t = w->t;
+	struct sighting_facts f;
+	if (!w->sight.each || w->number == w->sight.judged)
+		return;
+	sight_of_object(t, &f);
+	f.slice = w->sight.judged = w->number;
+	f.body_bytes = w->head->whole_bytes;
+	w->sight.is = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+}
+
 bool
 walk_may_write(const struct walk *w, uint64_t bytes)
 {
-	const struct txn *t = w->t;
-	return t->sighting.writes && seen_may_write(t->serve->shelves->seen, &t->sighting, bytes);
+	return w->sight.is.writes &&
+	       seen_may_write(w->t->serve->shelves->seen, &w->sight.is, bytes);
 }
 
 /* A client that takes its time does not have for ever what somebody took back. */
@@ -73,7 +98,7 @@ walk_take(struct walk *w, struct object *o)
 	bill_slice_hit(t, &w->key, o);
 	uint64_t bytes = cache_record_bytes(o->key.n, 0, o->body_bytes);
 	if (!o->on_disk && walk_may_write(w, bytes) && cache_admit(sh->cache, o))
-		seen_charge(sh->seen, &t->sighting, bytes);
+		seen_charge(sh->seen, &w->sight.is, bytes);
 }
 
 /* The slice is paid for what the client took of it, so that it stays on disk. */

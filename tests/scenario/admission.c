@@ -170,7 +170,7 @@ SCENARIO("a revalidation uses up no sighting")
 	edge_expect_stat("admission.first_sight", 1);
 }
 
-SCENARIO("a Range for the first byte counts for the whole, once per address and minute")
+SCENARIO("a Range counts for the slice it touches, once per address and minute")
 {
 	enum { BYTES = 1 << 20 };
 	static const char *const player[] = {"0-1", "0-", "0-", "500000-", "-1000", "700000-"};
@@ -181,24 +181,55 @@ SCENARIO("a Range for the first byte counts for the whole, once per address and 
 	client_from("127.0.0.2");
 	for (size_t i = 0; i < sizeof player / sizeof *player; i++)
 		expect_status(get_with("/r", text("Range: bytes=%s\r\n", player[i])), 206);
-	/* Another address that begins in the middle, as a download in parts does: none. */
-	client_from("127.0.0.3");
-	expect_status(get_with("/r", "Range: bytes=1000-1999\r\n"), 206);
-	expect_status(get_with("/r", "Range: bytes=2000-2999\r\n"), 206);
 	for (int i = 0; i < origin_requests(); i++)
 		expect_that(heard_field(origin_request(i), "Range") != NULL,
 			    "request %d asked the origin for the whole", i);
 	edge_expect_stat("disk.objects", 0);
-	edge_expect_stat("admission.generation.keys", 1);
-	/* The first byte again, from there: the second sighting, and the whole is stored. */
-	struct answer a = get_with("/r", "Range: bytes=0-999\r\n");
+	/* One key for the URL, and one for what lies at an end that nobody knows. */
+	edge_expect_stat("admission.generation.keys", 2);
+	/* Another address asks for some of the same slice: the second sighting, and the whole is stored. */
+	client_from("127.0.0.3");
+	struct answer a = get_with("/r", "Range: bytes=1000-1999\r\n");
 	expect_status(a, 206);
-	expect(a.body_bytes == 1000 && is_pattern(a.body, 9, 0, 1000));
+	expect(a.body_bytes == 1000 && is_pattern(a.body, 9, 1000, 1000));
 	edge_wait_stat("disk.objects", 1);
 	a = get("/r");
 	expect_status(a, 200);
 	expect_hit(a);
 	expect(a.body_bytes == BYTES && is_pattern(a.body, 9, 0, BYTES));
+}
+
+/* bytes=AT-: of a thousand. From that address. */
+static struct answer
+seeks(const char *address, const char *path, int at)
+{
+	client_from(address);
+	struct answer a = get_with(path, text("Range: bytes=%d-%d\r\n", at, at + 999));
+	expect_status(a, 206);
+	expect(a.body_bytes == 1000 && is_pattern(a.body, 9, (size_t)at, 1000));
+	return a;
+}
+
+SCENARIO(
+	"a slice that is asked for a second time is written, and those that are not stay off the disk")
+{
+	enum { MIB = 1 << 20 };
+	origin_says("*", .fields = FRESH, .pattern_bytes = 4 * MIB, .seed = 9, .etag = "\"v\"",
+		    .ranges = true);
+	edge_start();
+	seeks("127.0.0.2", "/film", 2 * MIB);
+	seeks("127.0.0.2", "/film", 2 * MIB + 5000); /* the same client: once a minute */
+	seeks("127.0.0.3", "/film", 3 * MIB);
+	edge_expect_stat("disk.objects", 0);
+	seeks("127.0.0.3", "/film", 2 * MIB + 9000);
+	edge_wait_stat("disk.objects", 2); /* the head, and that slice */
+	expect_hit(seeks("127.0.0.4", "/film", 2 * MIB + 100000));
+	/* One address that asks for very much has many clients behind it. */
+	for (int i = 0; i < 110; i++)
+		seeks("127.0.0.5", text("/other%d", i), MIB);
+	seeks("127.0.0.5", "/more", MIB);
+	seeks("127.0.0.5", "/more", MIB + 5000);
+	edge_wait_stat("disk.objects", 4);
 }
 
 SCENARIO("ranges of what varies are counted by the variant, and its second sighting is stored")

@@ -38,6 +38,8 @@ static const struct {
 	{"a strong tag beside what is no date", OK200 "ETag: \"v\"\nLast-Modified: yesterday\nAccept-Ranges: bytes", 2 * MIB, true},
 	{"a weak tag beside a strong date", OK200 "ETag: W/\"v\"\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\nDate: Thu, 01 Jan 2026 00:00:00 GMT\nAccept-Ranges: bytes", 2 * MIB, false},
 	{"a part", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/2097152", 2 * MIB, true},
+	{"a part of a small body", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/20", 20, true},
+	{"a part of nothing", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/0", 0, false},
 	{"a part in two minds", "HTTP/1.1 206 Part\nETag: \"v\"\nContent-Range: bytes 0-9/2097152\nContent-Range: bytes 0-9/4194304", 2 * MIB, false},
 	{"another status", "HTTP/1.1 404 No\nETag: \"v\"\nAccept-Ranges: bytes", 2 * MIB, false},
 	/* clang-format on */

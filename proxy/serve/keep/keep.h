@@ -18,6 +18,8 @@ bool keep_tags(struct fill *f, const struct response *rs);
 void keep_invalidated(struct fill *f, const struct response *rs);
 /* The body is whole. What it has become, a reference, or NULL. */
 struct object *keep_commit(struct fill *f);
+/* f's Range touches this slice too, which counts for itself: f->sighting. */
+void keep_sight_slice(struct fill *f, uint64_t number);
 /* In what the address that asks may have written, the write of so many bytes that has begun has room set aside;
  * UINT64_MAX: of a length that is not known, as they come (keep_progress). */
 void keep_set_aside(struct fill *f, uint64_t bytes);

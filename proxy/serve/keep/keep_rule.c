@@ -76,6 +76,14 @@ keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant)
 	f->sighting = seen_judge(sh->seen, f->key.sighting, &f->facts);
 }
 
+void
+keep_sight_slice(struct fill *f, uint64_t number)
+{
+	f->facts.kind = SIGHTING_RANGE_ELSEWHERE;
+	f->facts.slice = number;
+	f->sighting = seen_judge(f->serve->shelves->seen, f->key.sighting, &f->facts);
+}
+
 static void
 charge(struct fill *f)
 {

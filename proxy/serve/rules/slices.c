@@ -11,11 +11,12 @@ static const uint64_t MOST_BYTES = (UINT64_C(1) << 32) * SLICE_BYTES;
 bool
 slices_may(const struct response *rs, uint64_t total, int64_t now_s)
 {
-	if (total <= SLICE_BYTES || total > MOST_BYTES || !validator_strong(&rs->fields, now_s).n)
+	if (!total || total > MOST_BYTES || !validator_strong(&rs->fields, now_s).n)
 		return false;
 	if (rs->status == 206)
 		return fields_count(&rs->fields, FIELD_CONTENT_RANGE) == 1;
-	return rs->status == 200 && fields_list_has(&rs->fields, FIELD_ACCEPT_RANGES, STR("bytes"));
+	return rs->status == 200 && total > SLICE_BYTES &&
+	       fields_list_has(&rs->fields, FIELD_ACCEPT_RANGES, STR("bytes"));
 }
 
 struct range
@@ -111,4 +112,11 @@ slices_answer(const struct slices_question *q, const struct response *rs, uint64
 	if (version && is_wanted_range(q, rs, body_bytes))
 		return SLICES_IT;
 	return same ? SLICES_ODD : SLICES_CHANGED;
+}
+
+bool
+slices_is_refused(enum slices_answer a, int status)
+{
+	return a == SLICES_FAILED || a == SLICES_ODD || a == SLICES_IGNORED ||
+	       (status != 200 && status != 206);
 }

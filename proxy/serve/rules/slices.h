@@ -12,8 +12,8 @@
 #include "proxy/http/message.h"
 #include "proxy/http/range.h"
 
-/* May a body of total bytes lie in slices, whose head is rs: a 200 that offers ranges, or a 206?
- * Larger than a slice, of a version that a strong validator tells. */
+/* May a body of total bytes lie in slices, whose head is rs: a 200 of more than a slice that offers ranges, or a
+ * 206 of a body of any size? Of a version that a strong validator tells. */
 bool slices_may(const struct response *rs, uint64_t total, int64_t now_s);
 
 static inline uint64_t
@@ -54,6 +54,8 @@ enum slices_answer {
 };
 enum slices_answer
 slices_answer(const struct slices_question *q, const struct response *rs, uint64_t body_bytes);
+/* Whether an answer of that status brings no bytes of any version, or not those that were asked for. */
+bool slices_is_refused(enum slices_answer a, int status);
 
 /* Tells the version apart, in a stored head; n 0: nothing does. A view into it. */
 struct str slices_validator(struct str head);
