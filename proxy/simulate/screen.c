@@ -178,10 +178,12 @@ find_key(struct screen *s, const struct entry *e, struct visit *v)
 	return SCREENING_TAKEN;
 }
 
+/* Traces have words of their own for it. */
 static bool
 is_get(struct str m)
 {
-	return m.n == 0 || str_ieq(m, STR("GET"));
+	return m.n == 0 || str_ieq(m, STR("GET")) || str_ieq(m, STR("gets")) ||
+	       str_ieq(m, STR("read"));
 }
 
 static bool

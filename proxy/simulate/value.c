@@ -1,7 +1,7 @@
 /* value.c - numbers and times, digit by digit. */
 #include "proxy/simulate/value.h"
 
-static const int64_t US = 1000000;
+static const int64_t US = 1000000, SINCE_1601_US = 11644473600 * INT64_C(1000000);
 
 static bool
 is_digit(char c)
@@ -158,13 +158,15 @@ clf_time(struct str s, int64_t *us)
 	return take_clock(s, days_of(y, m, d), us);
 }
 
+/* Also with slashes for its dashes. */
 static bool
 iso_time(struct str s, int64_t *us)
 {
 	int y = take_digits(&s, 4);
-	bool dash = take(&s, '-');
+	char between = s.n && s.p[0] == '/' ? '/' : '-';
+	bool dash = take(&s, between);
 	int m = take_digits(&s, 2);
-	dash = take(&s, '-') && dash;
+	dash = take(&s, between) && dash;
 	int d = take_digits(&s, 2);
 	if (!dash || !is_date(y, m, d) ||
 	    !(take(&s, 'T') || take(&s, ' ') || take(&s, 't') || take(&s, '\t')))
@@ -172,7 +174,21 @@ iso_time(struct str s, int64_t *us)
 	return take_clock(s, days_of(y, m, d), us);
 }
 
-/* Seconds until the year 5138, then milliseconds, microseconds and nanoseconds. */
+/* 20160201164604 */
+static bool
+compact_time(struct str s, int64_t *us)
+{
+	int y = take_digits(&s, 4), m = take_digits(&s, 2), d = take_digits(&s, 2);
+	int h = take_digits(&s, 2), min = take_digits(&s, 2), sec = take_digits(&s, 2);
+	if (s.n || y > 2200 || !is_date(y, m, d) || h < 0 || h > 23 || min < 0 || min > 59 ||
+	    sec < 0 || sec > 60)
+		return false;
+	*us = (days_of(y, m, d) * 86400 + h * 3600 + min * 60 + sec) * US;
+	return true;
+}
+
+/* Seconds until the year 5138, then milliseconds, microseconds, Windows' tenths of microseconds
+ * since 1601 (of the years 1917 to 2170), and nanoseconds. */
 static bool
 epoch_time(struct str s, int64_t *us)
 {
@@ -187,8 +203,12 @@ epoch_time(struct str s, int64_t *us)
 		*us = (int64_t)n * US + fraction;
 	else if (n < UINT64_C(100000000000000))
 		*us = (int64_t)n * 1000;
+	else if (n < UINT64_C(100000000000000000))
+		*us = (int64_t)n;
+	else if (n < UINT64_C(180000000000000000))
+		*us = (int64_t)(n / 10) - SINCE_1601_US;
 	else
-		*us = n < UINT64_C(100000000000000000) ? (int64_t)n : (int64_t)(n / 1000);
+		*us = (int64_t)(n / 1000);
 	return true;
 }
 
@@ -198,8 +218,10 @@ value_time(struct str s, int64_t *us)
 	s = str_trim(s);
 	if (s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
 		s = (struct str){s.p + 1, s.n - 2};
-	if (s.n > 4 && s.p[4] == '-')
+	if (s.n > 4 && (s.p[4] == '-' || s.p[4] == '/'))
 		return iso_time(s, us);
+	if (s.n == 14 && compact_time(s, us))
+		return true;
 	if (s.n > 2 && s.p[2] == '/')
 		return clf_time(s, us);
 	return epoch_time(s, us);
