@@ -4,6 +4,7 @@
 #include "config/units.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -220,6 +221,24 @@ say_slices(const struct teller *t, const struct study *s, const struct study_opt
 }
 
 static void
+say_disks(const struct teller *t, const struct study *s, const struct study_options *o)
+{
+	char whole[UNITS_BYTES];
+	for (unsigned i = 0; i < s->rows_n && !o->base.lru; i++) {
+		uint64_t room = o->disks[s->rows[i].disk];
+		double bytes = (double)(room & ~UNITS_ROOM_SHARE) / 1e6 * s->log.bytes;
+		if (!(room & UNITS_ROOM_SHARE) || bytes >= STUDY_LEAST_DISK)
+			continue;
+		say(t,
+		    "%g%% of the log's %s are less than the proxy's least disk, 8 MiB, which is "
+		    "taken instead.",
+		    (double)(room & ~UNITS_ROOM_SHARE) / 1e4,
+		    units_say_bytes_more(s->log.bytes, whole));
+		return;
+	}
+}
+
+static void
 say_times(const struct teller *t, const struct study *s, const struct study_options *o)
 {
 	if (!s->screen.fractions)
@@ -288,6 +307,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 	struct teller t = {each, ctx};
 	say_sizes(&t, s);
 	say_slices(&t, s, o);
+	say_disks(&t, s, o);
 	say_times(&t, s, o);
 	say_keys(&t, s);
 	if (o->base.lru)
@@ -307,9 +327,11 @@ static void
 print_advice(FILE *to, const struct study *s, const struct study_options *o)
 {
 	struct advice a;
-	advice_find(&a, s, o->tbw);
-	if (!a.row)
+	advice_find(&a, s, o);
+	if (!a.row) {
+		fprintf(to, "\n%s\n", a.none);
 		return;
+	}
 	fprintf(to, "\nSuggested: %s\n", a.row->spec.text);
 	for (unsigned i = 0; i < a.reasons_n; i++)
 		fprintf(to, "  - %s\n", a.reasons[i]);
@@ -336,10 +358,17 @@ print_assumption(void *ctx, const char *sentence)
 	fprintf(ctx, "  - %s\n", sentence);
 }
 
+static void
+print_doubt(void *ctx, const char *sentence)
+{
+	fprintf(ctx, "Warning: %s\n", sentence);
+}
+
 void
 account_text(FILE *to, const struct study *s, const struct study_options *o)
 {
 	char a[UNITS_BYTES], b[UNITS_BYTES];
+	doubts_tell(s, print_doubt, to);
 	print_logs(to, s);
 	print_log_facts(to, s);
 	if (s->stopped)

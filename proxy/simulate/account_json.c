@@ -2,6 +2,7 @@
  * to 1. */
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -129,10 +130,13 @@ static json_t *
 suggestion(const struct study *s, const struct study_options *o)
 {
 	struct advice a;
-	advice_find(&a, s, o->tbw);
-	if (!a.row)
-		return json_null();
-	json_t *top = json_object(), *reasons = json_array();
+	advice_find(&a, s, o);
+	json_t *top = json_object(), *reasons;
+	if (!a.row) {
+		json_object_set_new(top, "none", string(a.none));
+		return top;
+	}
+	reasons = json_array();
 	json_object_set_new(top, "policy", string(a.row->spec.text));
 	json_object_set_new(top, "row", integer((uint64_t)(a.row - s->rows)));
 	json_object_set_new(top, "disk_bytes", integer(a.row->spec.disk_bytes));
@@ -155,9 +159,12 @@ void
 account_json(FILE *to, const struct study *s, const struct study_options *o)
 {
 	json_t *top = json_object(), *policies = json_array(), *assumptions = json_array();
+	json_t *warnings = json_array();
 	for (unsigned i = 0; i < s->rows_n; i++)
 		json_array_append_new(policies, policy_row(s, &s->rows[i]));
 	account_assumptions(s, o, add_sentence, assumptions);
+	doubts_tell(s, add_sentence, warnings);
+	json_object_set_new(top, "warnings", warnings);
 	json_object_set_new(top, "logs", logs(s));
 	json_object_set_new(top, "left_out", left_out(s));
 	json_object_set_new(top, "log", traffic(s));

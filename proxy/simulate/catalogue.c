@@ -240,6 +240,7 @@ take_sent(struct catalogue *c, struct row *r, uint64_t bytes)
 	if (c->again && !r->versions)
 		return false; /* the largest is its size */
 	if (bytes == r->bytes) {
+		c->n.returns += r->told && !c->again ? weight(c, r) : 0;
 		r->is_sure = true;
 		r->told = 0;
 		return false;
@@ -255,6 +256,15 @@ take_sent(struct catalogue *c, struct row *r, uint64_t bytes)
 	return r->is_sure && r->told == TOLD_OFTEN && begin_version(r, bytes);
 }
 
+/* A log that tells the object's size: each change of it is a version. */
+static bool
+take_whole(struct catalogue *c, struct row *r, uint64_t bytes)
+{
+	c->n.returns += bytes == r->other && !c->again ? weight(c, r) : 0;
+	r->other = r->bytes;
+	return begin_version(r, bytes);
+}
+
 static bool
 take_size(struct catalogue *c, struct row *r, const struct visit *v, const struct catalogue_news *n)
 {
@@ -267,7 +277,7 @@ take_size(struct catalogue *c, struct row *r, const struct visit *v, const struc
 		return false;
 	}
 	if (n->whole_size)
-		return n->bytes != r->bytes && begin_version(r, n->bytes);
+		return n->bytes != r->bytes && take_whole(c, r, n->bytes);
 	if (v->kind == VISIT_WHOLE)
 		return take_sent(c, r, n->bytes);
 	if (!r->is_sure && n->bytes > r->bytes)
@@ -439,6 +449,7 @@ catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 	out->urls = urls_so_far(c);
 	out->once_urls = scaled(c, c->once, c->large_once);
 	out->versions = c->versions;
+	out->smallest_bytes = UINT64_MAX;
 	for (uint64_t i = 0; i < c->size; i++) {
 		const struct row *r = &c->rows[i];
 		if (!r->key)
@@ -448,6 +459,8 @@ catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 		out->bytes += bytes;
 		if (r->bytes > out->largest_bytes)
 			out->largest_bytes = r->bytes;
+		if (r->bytes < out->smallest_bytes)
+			out->smallest_bytes = r->bytes;
 		out->once_bytes += r->count == 1 ? bytes : 0;
 		out->by_count[k] += w;
 		out->by_count_bytes[k] += bytes;

@@ -39,12 +39,13 @@ enum { CATALOGUE_STEPS = 64, CATALOGUE_LOG2 = 40, CATALOGUE_HOURS = 24 };
 struct catalogue_facts {
 	double sample_share; /* of those that are not large */
 	uint64_t rows, memory_bytes;
-	double large_urls;    /* that are all there */
-	uint64_t large_bytes; /* from which on they are; UINT64_MAX: none is */
-	uint64_t largest_bytes;
+	double large_urls;			/* that are all there */
+	uint64_t large_bytes;			/* from which on they are; UINT64_MAX: none is */
+	uint64_t largest_bytes, smallest_bytes; /* of all URLs */
 	uint64_t visits; /* all, whether their URLs are in the sample or not */
 	double urls, once_urls, bytes, once_bytes; /* distinct; asked for once */
 	double versions;			   /* changes of a size */
+	double returns; /* requests whose size is not that of the one before, but of an earlier one */
 	/* By how often a URL is asked for: 1, 2, 3-4, 5-8...: URLs, their bytes, their requests. */
 	double by_count[CATALOGUE_LOG2], by_count_bytes[CATALOGUE_LOG2],
 		by_count_visits[CATALOGUE_LOG2];

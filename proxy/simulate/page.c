@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 #include "proxy/simulate/chart.h"
 
 #include <math.h>
@@ -316,8 +317,12 @@ write_tiles(FILE *to, const struct advice *a)
 static void
 write_advice(FILE *to, const struct advice *a)
 {
-	if (!a->row)
+	if (!a->row) {
+		fprintf(to, "<section><p>");
+		chart_put_text(to, a->none);
+		fprintf(to, "</p></section>");
 		return;
+	}
 	fprintf(to, "<section><h2>Suggested: ");
 	chart_put_text(to, a->row->spec.text);
 	fprintf(to, "</h2><ul>");
@@ -402,12 +407,21 @@ write_intro(FILE *to, const struct study *s)
 		100 * share(l->once_urls, l->urls), 100 * share(l->once_bytes, l->bytes));
 }
 
+static void
+write_doubt(void *ctx, const char *sentence)
+{
+	fprintf(ctx, "<p><strong>Warning:</strong> ");
+	chart_put_text(ctx, sentence);
+	fprintf(ctx, "</p>");
+}
+
 void
 page_write(FILE *to, const struct study *s, const struct study_options *o)
 {
 	struct advice *a = NEW(struct advice);
-	advice_find(a, s, o->tbw);
+	advice_find(a, s, o);
 	fputs(head, to);
+	doubts_tell(s, write_doubt, to);
 	write_intro(to, s);
 	write_tiles(to, a);
 	write_advice(to, a);

@@ -234,6 +234,7 @@ screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct ca
 	s->n.checked += v->kind == VISIT_CHECKED;
 	s->n.fractions += e->time_us % 1000000 != 0;
 	s->n.with_lifetime += e->has_lifetime;
+	s->n.no_status += e->status == ENTRY_NO_STATUS;
 	return r;
 }
 

@@ -97,7 +97,7 @@ detect(struct source *s, const struct source_options *o, char *err, size_t err_b
 struct source *
 source_open(const char *name, const struct source_options *o, char *err, size_t err_bytes)
 {
-	struct input *in = input_open(name, err, err_bytes);
+	struct input *in = input_open(name, o->stop, err, err_bytes);
 	if (!in)
 		return NULL;
 	struct source *s = NEW(struct source);

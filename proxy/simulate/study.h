@@ -12,6 +12,9 @@
 
 #include <stdatomic.h>
 
+/* The least disk of the proxy, as in the configuration; a smaller share of a log is taken as this. */
+enum { STUDY_LEAST_DISK = 8 << 20 };
+
 enum { STUDY_DISKS_MOST = 16, STUDY_POLICIES_MOST = 64, STUDY_ROWS_MOST = 256 };
 
 struct study_progress {

@@ -231,7 +231,7 @@ bool
 value_clf_time(struct str s, struct value_clock *memo, int64_t *us)
 {
 	enum { MINUTE = sizeof memo->minute, SECOND = MINUTE + 1, ZONE = MINUTE + 3, ALL = 26 };
-	bool whole = s.n == ALL && s.p[MINUTE] == ':' && is_digit(s.p[SECOND]) &&
+	bool whole = s.n == ALL && s.p[MINUTE] == ':' && s.p[SECOND] >= '0' && s.p[SECOND] < '6' &&
 		     is_digit(s.p[SECOND + 1]) && memcmp(s.p + ZONE, " +0000", 6) == 0;
 	if (whole && memcmp(s.p, memo->minute, MINUTE) == 0) {
 		*us = (memo->at_s + (s.p[SECOND] - '0') * 10 + (s.p[SECOND + 1] - '0')) * US;

@@ -202,6 +202,25 @@ START_TEST(a_log_may_begin_with_other_words)
 }
 END_TEST
 
+START_TEST(a_second_that_is_none_is_none_the_second_time_too)
+{
+	static const char *const seconds[] = {"44", "99", "44", "61", "60", "59"};
+	struct parsing p;
+	struct entry e;
+	char line[128];
+	begin(&p, FORMAT_CLF, NULL);
+	for (int i = 0; i < COUNT(seconds); i++) {
+		snprintf(line, sizeof line,
+			 "1.2.3.4 - - [22/Nov/2026:05:20:%s +0000] \"GET /a HTTP/1.1\" 200 5",
+			 seconds[i]);
+		ck_assert_msg((parse_line(&p, str_of(line), &e) == PARSED_ENTRY) ==
+				      (strcmp(seconds[i], "60") <= 0),
+			      "%s", seconds[i]);
+	}
+	parse_fini(&p);
+}
+END_TEST
+
 START_TEST(a_query_in_a_column_of_its_own)
 {
 	struct parsing p;
@@ -218,4 +237,4 @@ END_TEST
 
 UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(nonsense_is_no_entry, nonsense),
      TEST(names_of_fields_can_be_given), TEST(a_log_may_begin_with_other_words),
-     TEST(a_query_in_a_column_of_its_own))
+     TEST(a_query_in_a_column_of_its_own), TEST(a_second_that_is_none_is_none_the_second_time_too))

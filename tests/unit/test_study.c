@@ -6,6 +6,7 @@
 #include "config/units.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 #include "proxy/simulate/page.h"
 #include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
@@ -753,7 +754,7 @@ START_TEST(a_generation_is_a_quarter_of_a_turn)
 	o.policies[0] = _i ? "2" : "2+rotate=24h";
 	o.policies_n = 1;
 	run(&s, &o);
-	advice_find(&a, &s, 0);
+	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(strstr(a.yaml, _i ? "rotate_after: auto\n" : "rotate_after: 1d\n"));
 	study_fini(&s);
 	end();
@@ -802,11 +803,12 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 	o.disks_n = COUNT(disks);
 	for (unsigned i = 0; i < o.disks_n; i++)
 		o.disks[i] = UNITS_ROOM_SHARE | disks[i];
-	o.memory = UNITS_ROOM_SHARE | 100000;
+	o.memory = 16 << 20;
 	o.curves[o.curves_n++] = "all";
 	o.curves[o.curves_n++] = "2";
+	o.tbw = UINT64_C(600) << 40;
 	run(&s, &o);
-	advice_find(&a, &s, UINT64_C(600) << 40);
+	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(a.row);
 	ck_assert(!a.row->spec.bound && !a.row->spec.exp_bytes);
 	for (unsigned i = 0; i < s.rows_n; i++) {
@@ -816,6 +818,12 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 				      fabs(r->facts.hit_ratio - a.row->facts.hit_ratio) > 0.002 ||
 				      r->facts.written_bytes > 0.95 * a.row->facts.written_bytes,
 			      "%s is better than %s", r->spec.text, a.row->spec.text);
+		ck_assert_msg(!possible || r->spec.disk_bytes > a.row->spec.disk_bytes ||
+				      r->spec.memory_bytes > a.row->spec.memory_bytes ||
+				      r->facts.hit_ratio <= a.row->facts.hit_ratio ||
+				      r->facts.written_bytes > a.row->facts.written_bytes,
+			      "%s hits more than %s, and writes no more", r->spec.text,
+			      a.row->spec.text);
 	}
 	ck_assert_uint_ge(a.reasons_n, 3);
 	ck_assert_double_gt(a.years, 0);
@@ -829,6 +837,136 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 	ck_assert_double_eq_tol((double)again.cache.disk_bytes, (double)a.row->spec.disk_bytes,
 				1 << 20);
 	config_fini(&again);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+static const struct {
+	unsigned requests;
+	uint64_t memory;
+	const char *none;
+} needless[] = {
+	{ADVICE_LEAST_VISITS - 1, 1 << 20,
+	 "Nothing is suggested from 9999 requests: it takes 10000 at least."},
+	{2 * ADVICE_LEAST_VISITS, UNITS_ROOM_SHARE | 100000, " of memory: no disk is needed."},
+	{2 * ADVICE_LEAST_VISITS, UINT64_C(1) << 29, " of memory: no disk is needed."},
+	{2 * ADVICE_LEAST_VISITS, 16 << 20, NULL},
+};
+
+START_TEST(nothing_is_suggested_where_little_is_known_or_needed)
+{
+	begin();
+	write_mix("log", needless[_i].requests);
+	struct study s;
+	struct advice a;
+	struct study_options o = options(file("log"));
+	o.memory = needless[_i].memory;
+	run(&s, &o);
+	advice_find(&a, &s, &o);
+	ck_assert((a.row == NULL) == (needless[_i].none != NULL));
+	ck_assert_msg(a.row || strstr(a.none, needless[_i].none), "%s", a.none);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* The disk is never full, so that one generation holds all URLs of the log, and no more is asked of
+ * the settings than twice that. */
+START_TEST(the_capacity_suggested_is_of_the_log)
+{
+	enum { URLS = 6000 };
+	begin();
+	FILE *f = create("log");
+	for (int round = 0; round < 3; round++)
+		ask_for(f, 1795324844, 0, URLS);
+	fclose(f);
+	struct study s;
+	struct advice a;
+	struct study_options o = options(file("log"));
+	o.memory = 1 << 20;
+	o.policies[0] = "2";
+	o.policies_n = 1;
+	run(&s, &o);
+	advice_find(&a, &s, &o);
+	ck_assert_uint_ge(a.capacity, 2 * URLS);
+	ck_assert_uint_le(a.capacity, 2 * URLS + 1000);
+	ck_assert_msg(strstr(a.yaml, "capacity: 13k") || strstr(a.yaml, "capacity: 13000"), "%s",
+		      a.yaml);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* clang-format off */
+static const struct { const char *says, *line, *doubt; } doubtful[] = {
+	{ "no status", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"size\":@s}\n", "No request has a status that is known" },
+	{ "no size", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"x\":@s}\n", "No request has a size" },
+	{ "no status of 200", "{\"time\":@t,\"url\":\"/@u\",\"status\":500,\"size\":@s}\n", "all are left out" },
+	{ "nothing", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"size\":@s}\n", NULL },
+	{ "nothing of a trace", "@t @u @s\n", NULL },
+	{ "each once", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u-@t\",\"status\":200,\"size\":@s}\n", "No URL is asked for twice" },
+	{ "one size", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"size\":7,\"x\":@s}\n", "All objects have the same size" },
+	{ "two sites", "{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"bytes\":@s}\n{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"bytes\":5@s}\n", "the log names no site" },
+	{ "two sites, whole sizes", "{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"object_size\":@s}\n{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"object_size\":5@s}\n", "the log names no site" },
+};
+/* clang-format on */
+
+/* @t, @u, @s: time, URL, size. */
+static void
+put_line(FILE *f, const char *pattern, const int values[3])
+{
+	static const char names[] = "tus";
+	for (; *pattern; pattern++)
+		if (*pattern == '@')
+			fprintf(f, "%d", values[strchr(names, *++pattern) - names]);
+		else
+			fputc(*pattern, f);
+}
+
+static unsigned doubts_n;
+static char doubt[512];
+
+static void
+note_doubt(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	doubts_n++;
+	snprintf(doubt, sizeof doubt, "%s", sentence);
+}
+
+START_TEST(what_is_unlikely_of_requests_is_told)
+{
+	enum { URLS = 200 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 4 * URLS; i++)
+		put_line(f, doubtful[_i].line,
+			 (const int[]){1795324844 + i, i % URLS, 100 + i % URLS});
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	doubts_n = 0;
+	doubts_tell(&s, note_doubt, NULL);
+	ck_assert_msg(doubts_n == (doubtful[_i].doubt != NULL), "%s: %u, %s", doubtful[_i].says,
+		      doubts_n, doubt);
+	ck_assert_msg(!doubtful[_i].doubt || strstr(doubt, doubtful[_i].doubt), "%s: %s",
+		      doubtful[_i].says, doubt);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+START_TEST(an_empty_log_is_told)
+{
+	struct study s;
+	char err[512] = "";
+	begin();
+	fclose(create("log"));
+	struct study_options o = options(file("log"));
+	ck_assert_int_eq(study_run(&s, &o, err, sizeof err), -1);
+	ck_assert_str_eq(err, "the log is empty: there are no lines in it");
 	study_fini(&s);
 	end();
 }
@@ -996,6 +1134,9 @@ UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      LOOP(a_generation_is_a_quarter_of_a_turn, seconds),
      LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
+     LOOP(nothing_is_suggested_where_little_is_known_or_needed, needless),
+     TEST(the_capacity_suggested_is_of_the_log),
+     LOOP(what_is_unlikely_of_requests_is_told, doubtful), TEST(an_empty_log_is_told),
      TEST(a_disk_that_the_proxy_cannot_have_is_refused),
      TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
      TEST(several_logs_are_one_by_time), TEST(bad_lines_are_counted_and_most_is_too_many),
