@@ -95,15 +95,27 @@ add_facts(json_t *row, const struct policy_facts *f)
 	json_object_set_new(row, "sample_share", real(f->sample_share));
 }
 
+/* Of what no cache exceeds, hits and bytes are all there is. */
+static void
+add_limits(json_t *row, const struct policy_facts *f)
+{
+	json_object_set_new(row, "requests", integer(f->requests));
+	json_object_set_new(row, "hit_ratio", real(f->hit_ratio));
+	json_object_set_new(row, "byte_hit_ratio", real(f->byte_hit_ratio));
+}
+
 static json_t *
 policy_row(const struct study *s, const struct study_row *r)
 {
-	const struct study_row *all = study_baseline(s, r);
+	const struct study_row *all = r->spec.bound ? NULL : study_baseline(s, r);
 	json_t *row = json_object();
 	json_object_set_new(row, "policy", string(r->spec.text));
 	json_object_set_new(row, "disk_bytes", integer(r->spec.disk_bytes));
 	json_object_set_new(row, "memory_bytes", integer(r->spec.lru ? 0 : r->spec.memory_bytes));
-	add_facts(row, &r->facts);
+	if (r->spec.bound)
+		add_limits(row, &r->facts);
+	else
+		add_facts(row, &r->facts);
 	if (all) {
 		const struct policy_facts *a = &all->facts, *f = &r->facts;
 		double saved = a->written_bytes - f->written_bytes;

@@ -23,7 +23,8 @@ struct row {
 	uint64_t first,
 		largest; /* size of its first version; the largest told: for the second pass */
 	uint32_t count, left;
-	uint64_t at; /* where its next part begins */
+	uint64_t at;	     /* where its next part begins */
+	uint64_t last_visit; /* of this pass, from 1; 0: none */
 	uint32_t last_s, last_urls;
 	uint32_t version, versions; /* versions: of the first pass */
 	uint8_t told;		    /* how often in a row: other */
@@ -39,6 +40,7 @@ struct catalogue {
 	uint64_t large_used, large_once;
 	unsigned halvings, wanted; /* wanted: once it is known what is large */
 	bool again;		   /* the second pass */
+	uint64_t visits;	   /* of this pass */
 	uint64_t once;		   /* large ones included */
 	double versions;
 	uint64_t next_step; /* visits */
@@ -335,7 +337,6 @@ note_row(struct catalogue *c, struct row *r, const struct visit *v)
 		c->n.gap_urls[log2_of(urls > r->last_urls ? urls - r->last_urls : 0)] +=
 			weight(c, r);
 	}
-	r->last_s = v->now_s;
 	r->last_urls = urls;
 	r->count++;
 }
@@ -365,6 +366,17 @@ row_of(struct catalogue *c, uint64_t key, uint64_t bytes)
 	return r;
 }
 
+/* How long its bytes had to lie there: since its last request, if they were the same and fresh. */
+static void
+note_last(struct catalogue *c, struct row *r, struct visit *v)
+{
+	uint32_t gap_s = v->now_s > r->last_s ? v->now_s - r->last_s : 0;
+	bool fresh = v->fresh_s == UINT32_MAX || gap_s < v->fresh_s;
+	v->since = r->last_visit && !v->changed && fresh ? c->visits - r->last_visit : 0;
+	r->last_visit = c->visits;
+	r->last_s = v->now_s;
+}
+
 /* Logs do not say which part it was: parts of one URL are taken as following each other, and
  * as beginning anew behind its end. */
 static void
@@ -382,6 +394,7 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	uint64_t key = v->key.hi | !v->key.hi;
 	struct row *r = row_of(c, key, n->has_bytes ? n->bytes : 0);
 	v->bytes = n->bytes;
+	c->visits++;
 	if (!c->again)
 		note_visit(c, v);
 	v->tracked = r != NULL;
@@ -400,6 +413,7 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 		v->first = r->count == 0;
 		note_row(c, r, v);
 	}
+	note_last(c, r, v);
 	v->bytes = r->bytes;
 	v->large = r->large;
 	v->version = r->version;
@@ -412,6 +426,7 @@ catalogue_rewind(struct catalogue *c)
 {
 	sample_as_wanted(c);
 	c->again = true;
+	c->visits = 0;
 	for (uint64_t i = 0; i < c->size; i++) {
 		struct row *r = &c->rows[i];
 		r->left = r->count;
@@ -420,7 +435,7 @@ catalogue_rewind(struct catalogue *c)
 		r->has_bytes = r->is_sure = false;
 		r->bytes = r->versions ? r->first : r->largest;
 		r->other = r->told = 0;
-		r->at = 0;
+		r->at = r->last_visit = 0;
 	}
 }
 

@@ -23,7 +23,7 @@ void catalogue_destroy(struct catalogue **c);
 void catalogue_prefetch(const struct catalogue *c, uint64_t key);
 
 /* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
- * Completes v: bytes, at, validator, version, tracked, large, first, changed, again. */
+ * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again. */
 struct catalogue_news {
 	uint64_t bytes;
 	bool has_bytes, whole_size;

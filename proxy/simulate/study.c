@@ -70,6 +70,24 @@ room_of(uint64_t room, double whole)
 	return bytes < 1 ? 1 : (uint64_t)bytes;
 }
 
+static uint64_t
+disk_bytes(const struct run *r, unsigned disk, const struct catalogue_facts *log)
+{
+	uint64_t room = r->o->disks[disk], bytes = room_of(room, log->bytes);
+	bool small = bytes < STUDY_LEAST_DISK && (room & UNITS_ROOM_SHARE); /* of a small log */
+	return small ? STUDY_LEAST_DISK : bytes;
+}
+
+/* Shares of a small log are the same disk. */
+static bool
+is_there_already(const struct run *r, unsigned disk, const struct catalogue_facts *log)
+{
+	for (unsigned d = 0; d < disk; d++)
+		if (disk_bytes(r, d, log) == disk_bytes(r, disk, log))
+			return (r->o->disks[disk] & UNITS_ROOM_SHARE) != 0;
+	return false;
+}
+
 static int
 add_policy(struct run *r, const char *text, unsigned disk, const struct catalogue_facts *log)
 {
@@ -77,18 +95,13 @@ add_policy(struct run *r, const char *text, unsigned disk, const struct catalogu
 	if (r->policies_n == STUDY_ROWS_MOST)
 		return say(r, "these are too many policies; name fewer, or fewer disks");
 	base.urls = r->passes < 2 ? 0 : log->urls > 0 ? log->urls : 1;
-	base.disk_bytes = room_of(r->o->disks[disk], log->bytes);
-	if (base.disk_bytes < STUDY_LEAST_DISK && (r->o->disks[disk] & UNITS_ROOM_SHARE))
-		base.disk_bytes = STUDY_LEAST_DISK; /* of a small log */
+	base.disk_bytes = disk_bytes(r, disk, log);
 	base.memory_bytes = room_of(r->o->memory, (double)base.disk_bytes);
 	if (policy_parse(spec, &base, text, r->err, r->err_bytes) != 0)
 		return -1;
 	if (spec->disk_bytes < STUDY_LEAST_DISK && !spec->lru)
 		return say(r, "the proxy's disk is 8MiB at least: give --disk 8MiB or more, or "
 			      "--eviction lru");
-	if (spec->bound && r->passes == 1)
-		return say(r, "the policy \"bound\" needs to know later requests: give files that "
-			      "can be read twice, not standard input");
 	r->disk_of[r->policies_n++] = disk;
 	return 0;
 }
@@ -103,6 +116,8 @@ choose_policies(struct run *r)
 			return say(r,
 				   "a disk as a share of the log's bytes needs a log that can be "
 				   "read twice; give --disk in bytes, such as 100GiB");
+		if (is_there_already(r, d, &log))
+			continue;
 		const char *const *texts = d ? r->o->curves : r->o->policies;
 		unsigned n = d ? r->o->curves_n : r->o->policies_n;
 		for (unsigned i = 0; i < n; i++)

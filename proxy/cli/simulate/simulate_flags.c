@@ -14,8 +14,8 @@ static const char about[] =
 	"proxy's own rule, filters and eviction. Formats and packings are found by looking (the logs of web\n"
 	"servers, proxies and CDNs as text, JSON, logfmt or columns with titles, traces, also from containers;\n"
 	"plain, gzip, zstd, xz); several logs are merged by time; - is standard input. Policies are\n"
-	"written as: all, 2, 3, ... or bound (writes only objects that are asked for again), and then settings:\n"
-	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+ram=1GiB.\n"
+	"written as: all, 2, 3, ... or bound (what no cache of this size exceeds), and then settings:\n"
+	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+eviction=lru+ram=1GiB.\n"
 	"Without rotate, admission.rotate_after of -c holds: auto, the default, lasts until a quarter of the disk is written anew.";
 
 enum {
@@ -49,7 +49,7 @@ static const struct flag rows[] = {
 	[CURVES] = {"--curves", "LIST", "policies to compare at the other disks (default all,2)",
 		    NULL},
 	[EVICTION] = {"--eviction", "WORD",
-		      "twice, or lru as other simulators have it (default twice)", NULL},
+		      "of all policies: twice, or lru, an exact one of bytes (default twice)", NULL},
 	[CONFIG] = {"-c", "FILE", "routes, query rules, filter and sizes of this configuration",
 		    NULL},
 	[FORMAT] =
