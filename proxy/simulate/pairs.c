@@ -9,8 +9,18 @@ is_name(const struct parse_key *k, struct str name)
 	return name.n && k->n == name.n && memcmp(k->name, name.p, name.n) == 0;
 }
 
+static enum role
+find_role(struct roles_own *own, struct str name, struct str last, uint32_t roles, unsigned *rank)
+{
+	enum role role = roles_find(own, name, rank);
+	if (role != ROLE_NONE || !roles)
+		return role;
+	role = roles_find(own, last, rank);
+	return role != ROLE_NONE && roles >> role & 1 ? role : ROLE_NONE;
+}
+
 const struct parse_key *
-pairs_find(struct pairs *s, struct str name)
+pairs_find(struct pairs *s, struct str name, struct str last, uint32_t roles)
 {
 	struct parse_key *keys = s->p->keys;
 	for (unsigned i = s->key_i; i < s->key_i + LOOK_AHEAD && i < PARSE_KEYS_MOST; i++)
@@ -20,7 +30,7 @@ pairs_find(struct pairs *s, struct str name)
 		}
 	unsigned at = s->key_i < PARSE_KEYS_MOST ? s->key_i++ : PARSE_KEYS_MOST - 1, rank;
 	struct parse_key *k = &keys[at];
-	k->role = (uint8_t)roles_find(s->p->own, name, &rank);
+	k->role = (uint8_t)find_role(s->p->own, name, last, roles, &rank);
 	k->rank = (uint8_t)rank;
 	k->leads = roles_lead(s->p->own, name);
 	k->n = 0; /* a long name is looked up each time */

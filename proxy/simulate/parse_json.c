@@ -210,43 +210,30 @@ take_plain(struct scan *s, struct str *v)
 	return any;
 }
 
-/* Finds the meaning of the short name here, where the whole one has none. */
-static enum role
-short_role(const struct scan *s, const struct place *in, struct str key, unsigned *rank)
-{
-	enum role role =
-		in->above && in->roles ? roles_find(s->pairs.p->own, key, rank) : ROLE_NONE;
-	return role != ROLE_NONE && in->roles >> role & 1 ? role : ROLE_NONE;
-}
-
 static bool
 take_value(struct scan *s, const struct place *in, struct str key)
 {
 	char room[NAME_BYTES];
 	bool plain;
 	struct str v;
-	const struct parse_key *k = pairs_find(&s->pairs, whole_name(in, key, room));
-	enum role role = (enum role)k->role;
-	unsigned rank = k->rank;
-	bool leads = k->leads;
-	if (role == ROLE_NONE)
-		role = short_role(s, in, key, &rank);
+	struct parse_key k = *pairs_find(&s->pairs, whole_name(in, key, room), key, in->roles);
+	enum role role = (enum role)k.role;
 	skip_space(s);
 	if (s->at == s->end)
 		return false;
 	char c = *s->at;
 	if (c == '{' || c == '[') {
 		s->at++;
-		return take_nested(s, in, key, leads, c == '{');
+		return take_nested(s, in, key, k.leads, c == '{');
 	}
 	if (c != '"')
-		return take_plain(s, &v) && pairs_set(&s->pairs, role, rank, v);
+		return take_plain(s, &v) && pairs_set(&s->pairs, role, k.rank, v);
 	s->at++;
 	if (!take_string(s, &v, &plain))
 		return false;
 	if (!plain && role != ROLE_NONE)
 		v = parse_unescape(s->scratch, v);
-	return pairs_set(&s->pairs, role, rank, v);
+	return pairs_set(&s->pairs, role, k.rank, v);
 }
 
 /* Its brace was taken. */

@@ -41,7 +41,7 @@ parse_logfmt(struct parsing *p, struct str line, struct entry *e)
 			continue;
 		}
 		pairs++;
-		const struct parse_key *k = pairs_find(&s, name);
+		const struct parse_key *k = pairs_find(&s, name, name, 0);
 		if (k->role != ROLE_NONE && memchr(value.p, '\\', value.n))
 			value = parse_unescape(&p->scratch, value);
 		if (!pairs_set(&s, (enum role)k->role, k->rank, value))
