@@ -203,8 +203,9 @@ say_sizes(const struct teller *t, const struct study *s)
 	if (s->screen.parts)
 		say(t,
 		    "%.1f%% are parts (206): each counts as one that asks for the first byte, once "
-		    "per client and minute, for the log does not tell which part it was.",
-		    percent((double)s->screen.parts, taken));
+		    "per client and minute. Of %.1f%% of them the log tells which part it was.",
+		    percent((double)s->screen.parts, taken),
+		    percent((double)s->screen.placed, (double)s->screen.parts));
 }
 
 static void
@@ -215,10 +216,10 @@ say_slices(const struct teller *t, const struct study *s, const struct study_opt
 	say(t,
 	    "Objects over 1 MiB lie in slices, as the proxy keeps them where the origin has ranges and "
 	    "strong validators; +slices=off: in one piece.");
-	if (s->screen.parts)
+	if (s->screen.parts > s->screen.placed)
 		say(t,
-		    "Parts of one URL are taken as following each other, and as beginning anew behind "
-		    "its end.");
+		    "Other parts of one URL are taken as following each other, and as beginning anew "
+		    "behind its end. --field range=NAME names a column of ranges.");
 }
 
 static void

@@ -377,13 +377,17 @@ note_last(struct catalogue *c, struct row *r, struct visit *v)
 	r->last_s = v->now_s;
 }
 
-/* Logs do not say which part it was: parts of one URL are taken as following each other, and
+/* Where a log does not say which part it was, parts of one URL are taken as following each other, and
  * as beginning anew behind its end. */
 static void
-place_part(struct row *r, struct visit *v)
+place_part(struct row *r, struct visit *v, bool has_at)
 {
 	if (v->kind != VISIT_PART)
 		return;
+	if (has_at) {
+		v->at = v->at < r->bytes ? v->at : 0; /* it was larger, once */
+		return;
+	}
 	v->at = r->at < r->bytes ? r->at : 0;
 	r->at = v->at + v->sent;
 }
@@ -417,7 +421,7 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	v->bytes = r->bytes;
 	v->large = r->large;
 	v->version = r->version;
-	place_part(r, v);
+	place_part(r, v, n->has_at);
 	v->validator = r->was_checked ? r->version + 1 : 0;
 }
 

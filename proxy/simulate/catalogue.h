@@ -26,7 +26,7 @@ void catalogue_prefetch(const struct catalogue *c, uint64_t key);
  * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again. */
 struct catalogue_news {
 	uint64_t bytes;
-	bool has_bytes, whole_size;
+	bool has_bytes, whole_size, has_at; /* has_at: v->at is where it begins, not a guess */
 };
 void catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n);
 

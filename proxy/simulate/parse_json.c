@@ -144,7 +144,7 @@ static const struct {
 } opened[] = {
 #define OF_REQUESTS                                                                       \
 	(BIT(TIME) | BIT(REQUEST) | BIT(METHOD) | BIT(SCHEME) | BIT(HOST) | BIT(TARGET) | \
-	 BIT(QUERY) | BIT(CLIENT))
+	 BIT(QUERY) | BIT(CLIENT) | BIT(RANGE))
 #define OF_ANSWERS (BIT(STATUS) | BIT(SIZE) | BIT(BYTES) | BIT(CACHE) | BIT(LIFETIME))
 #define OF_BOTH	   (OF_REQUESTS | OF_ANSWERS)
 	{STR_INIT("request"), OF_REQUESTS}, {STR_INIT("req"), OF_REQUESTS},

@@ -68,7 +68,7 @@ is_site(struct str s)
 	return (dots && (last.p[0] < '0' || last.p[0] > '9')) || str_eq(name, STR("localhost"));
 }
 
-/* Our own log has host="..." and cache="..." behind the agent; others have the site there, in
+/* Our own log has host="...", cache="..." and range="..." behind the agent; others have the site there, in
  * quotes or without. */
 static void
 take_extras(struct str rest, struct entry *e)
@@ -97,6 +97,8 @@ take_extras(struct str rest, struct entry *e)
 			e->host = value;
 		if (has_value && str_eq(name, STR("cache")))
 			e->cache = value;
+		if (has_value && str_eq(name, STR("range")))
+			e->range = value;
 	}
 }
 

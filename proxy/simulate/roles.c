@@ -173,6 +173,9 @@ set_text(struct entry *e, enum role role, struct str v)
 	case ROLE_CACHE:
 		e->cache = v;
 		break;
+	case ROLE_RANGE:
+		e->range = v;
+		break;
 	case ROLE_REQUEST:
 		return roles_set_request(e, v);
 	default:

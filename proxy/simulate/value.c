@@ -32,6 +32,18 @@ value_number(struct str s, uint64_t *out)
 }
 
 bool
+value_range(struct str s, uint64_t *from, uint64_t *total)
+{
+	if (str_starts(s, STR("bytes")))
+		s = str_from(s, 6);
+	struct str first = str_before(s, '-'), of = str_from(s, str_before(s, '/').n + 1);
+	*total = 0;
+	if (first.n == s.n || !value_number(str_trim(first), from))
+		return false;
+	return of.n == 0 || str_eq(of, STR("*")) || (value_number(of, total) && *from < *total);
+}
+
+bool
 value_status(struct str s, int *out)
 {
 	if (s.n != 3 || !is_digit(s.p[0]) || !is_digit(s.p[1]) || !is_digit(s.p[2]))

@@ -7,6 +7,10 @@
 /* Digits, perhaps with a fraction, which is dropped; false for anything else, and for what does not
  * fit. */
 bool value_number(struct str s, uint64_t *out);
+/* The first byte of a range, and of how many, where that is told (0: it is not): "bytes=5-", "5-9",
+ * "bytes 5-9/20"; of several ranges the first. False for anything else, and for the last bytes of
+ * what is not known ("bytes=-5"). */
+bool value_range(struct str s, uint64_t *from, uint64_t *total);
 /* The same of a three-digit status. */
 bool value_status(struct str s, int *out);
 

@@ -79,6 +79,13 @@ static const struct { const char *text; int64_t us; } times[] = {
 	{ "22/Nov/2026:05:20", -1 }, { "99999999999999999999", -1 }, { "22-Nov-2026:05:20:44", -1 },
 };
 
+static const struct { const char *text; int64_t from; uint64_t total; } parts[] = {
+	{ "bytes=0-99", 0, 0 }, { "bytes=5-", 5, 0 }, { "5-9", 5, 0 }, { "bytes 5-9/20", 5, 20 },
+	{ "bytes=5-9,11-12", 5, 0 }, { "bytes 5-9/*", 5, 0 }, { "bytes=-5", -1, 0 }, { "", -1, 0 },
+	{ "5", -1, 0 }, { "bytes */20", -1, 0 }, { "bytes=x-9", -1, 0 }, { "bytes 25-29/20", -1, 0 },
+	{ "bytes=99999999999999999999-", -1, 0 },
+};
+
 static const char *const nonsense[] = {
 	"", "\n", "hello world", "{", "{\"a\"", "{\"a\":}", "{\"time\":1,\"url\":\"/a\"", "[", "\"", "#",
 	"1.2.3.4 - - [22/Nov/2026:05:20:44 +0000] \"GET /a", "1.2.3.4 - - [22/Nov/2026:05:20:44 +0000] \"\" 200 5",
@@ -153,6 +160,17 @@ START_TEST(a_time)
 	bool yes = value_time(str_of(times[_i].text), &us);
 	ck_assert_msg(yes == (times[_i].us >= 0), "%s", times[_i].text);
 	ck_assert_msg(!yes || us == times[_i].us, "%s: %lld", times[_i].text, (long long)us);
+}
+END_TEST
+
+START_TEST(a_range)
+{
+	uint64_t from = 0, total = 0;
+	bool yes = value_range(str_of(parts[_i].text), &from, &total);
+	ck_assert_msg(yes == (parts[_i].from >= 0), "%s", parts[_i].text);
+	ck_assert_msg(!yes || (from == (uint64_t)parts[_i].from && total == parts[_i].total),
+		      "%s: %llu of %llu", parts[_i].text, (unsigned long long)from,
+		      (unsigned long long)total);
 }
 END_TEST
 
@@ -235,6 +253,7 @@ START_TEST(a_query_in_a_column_of_its_own)
 }
 END_TEST
 
-UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(nonsense_is_no_entry, nonsense),
-     TEST(names_of_fields_can_be_given), TEST(a_log_may_begin_with_other_words),
-     TEST(a_query_in_a_column_of_its_own), TEST(a_second_that_is_none_is_none_the_second_time_too))
+UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(a_range, parts),
+     LOOP(nonsense_is_no_entry, nonsense), TEST(names_of_fields_can_be_given),
+     TEST(a_log_may_begin_with_other_words), TEST(a_query_in_a_column_of_its_own),
+     TEST(a_second_that_is_none_is_none_the_second_time_too))

@@ -404,6 +404,44 @@ START_TEST(a_large_object_lies_in_slices)
 }
 END_TEST
 
+static const struct {
+	const char *name, *before, *behind;
+	unsigned placed;
+	double missed;
+} told_ranges[] = {
+	{"range", "bytes=", "", 32, 2 + 1},
+	{"content_range", "bytes ", "/8388608", 32, 2 + 1},
+	{"another", "", "", 0, 8}, /* not told */
+};
+
+/* Two slices of eight are asked for, again and again, and then all. Where the log does not say which
+ * ones, they are taken as one behind the other. */
+START_TEST(parts_lie_where_their_ranges_are)
+{
+	enum { ASKED = 32, SLICE = 1 << 20 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < ASKED; i++) {
+		int at = (i % 2 ? 1 : 5) * SLICE;
+		fprintf(f,
+			"{\"time\":%d,\"url\":\"/film\",\"status\":206,\"body_bytes\":%d,\"%s\":\"%s%d-%d%s\"}\n",
+			1795324800 + 100 * i, SLICE, told_ranges[_i].name, told_ranges[_i].before,
+			at, at + SLICE - 1, told_ranges[_i].behind);
+	}
+	fprintf(f, "{\"time\":1795328900,\"url\":\"/film\",\"status\":200,\"body_bytes\":%d}\n",
+		8 * SLICE);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	ck_assert_uint_eq(s.screen.parts, ASKED);
+	ck_assert_uint_eq(s.screen.placed, told_ranges[_i].placed);
+	ck_assert_double_eq(facts_of(&s, "all")->missed, told_ranges[_i].missed);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
 /* A 206 tells the length of what it brings, whatever the field is called. */
 START_TEST(parts_of_many_lengths_are_one_version)
 {
@@ -1199,6 +1237,7 @@ UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      LOOP(a_generation_is_a_quarter_of_a_turn, seconds),
      LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
+     LOOP(parts_lie_where_their_ranges_are, told_ranges),
      LOOP(no_policy_hits_more_than_the_bound, bounded),
      LOOP(nothing_is_suggested_where_little_is_known_or_needed, needless),
      TEST(the_capacity_suggested_is_of_the_log),

@@ -58,7 +58,7 @@ static const struct flag rows[] = {
 		 NULL},
 	[FIELD] =
 		{"--field", "ROLE=NAME",
-		 "the column or key NAME (a.b.c where it is nested) is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime",
+		 "the column or key NAME (a.b.c where it is nested) is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime, range",
 		 NULL},
 	[SKIP] = {"--skip", "PATTERN",
 		  "leave out paths that match, such as /api/*; may be repeated", NULL},
