@@ -239,6 +239,13 @@ step(struct input *in, char *to, size_t n)
 	return step_plain(in, to, n);
 }
 
+/* A packed member has no end, for another reason than that we left. */
+static bool
+is_cut_short(const struct input *in)
+{
+	return in->within && !in->stopped;
+}
+
 long
 input_read(struct input *in, char *to, size_t n)
 {
@@ -254,7 +261,7 @@ input_read(struct input *in, char *to, size_t n)
 		if (stuck && !in->sad && (in->ended || !refill(in)))
 			break;
 	}
-	if (got == 0 && !in->sad && in->within && !in->stopped)
+	if (got == 0 && !in->sad && is_cut_short(in))
 		in->sad = "it is cut short";
 	if (got == 0 && in->sad)
 		snprintf(in->trouble, sizeof in->trouble, "%s: %s", in->name, in->sad);

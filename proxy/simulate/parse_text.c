@@ -68,36 +68,44 @@ is_site(struct str s)
 	return (dots && (last.p[0] < '0' || last.p[0] > '9')) || str_eq(name, STR("localhost"));
 }
 
-/* Our own log has host="...", cache="..." and range="..." behind the agent; others have the site there, in
- * quotes or without. */
+/* The next name=value, name="value", word or "word" of *rest; a word is a value without a name. False:
+ * there is none. */
+static bool
+take_extra(struct str *rest, struct str *name, struct str *value)
+{
+	while (rest->n && rest->p[0] == ' ')
+		*rest = str_from(*rest, 1);
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != '=' && rest->p[n] != ' ' && rest->p[n] != '"')
+		n++;
+	*name = *value = (struct str){rest->p, n};
+	bool has_value = n < rest->n && rest->p[n] == '=';
+	*rest = str_from(*rest, n + has_value);
+	if (!has_value)
+		name->n = 0;
+	if (rest->n && rest->p[0] == '"') {
+		*rest = str_from(*rest, 1);
+		return parse_take_quoted(rest, value);
+	}
+	if (has_value)
+		*value = take_word(rest);
+	return has_value || n > 0;
+}
+
+/* Our own log has host="...", cache="..." and range="..." behind the agent; others have the site there,
+ * in quotes or without. */
 static void
 take_extras(struct str rest, struct entry *e)
 {
-	for (;;) {
-		while (rest.n && rest.p[0] == ' ')
-			rest = str_from(rest, 1);
-		size_t n = 0;
-		while (n < rest.n && rest.p[n] != '=' && rest.p[n] != ' ' && rest.p[n] != '"')
-			n++;
-		struct str name = {rest.p, n}, value = name;
-		bool has_value = n < rest.n && rest.p[n] == '=';
-		rest = str_from(rest, n + has_value);
-		if (rest.n && rest.p[0] == '"') {
-			rest = str_from(rest, 1);
-			if (!parse_take_quoted(&rest, &value))
-				return;
-		} else if (has_value) {
-			value = take_word(&rest);
-		} else if (n == 0) {
-			return;
-		}
-		bool host = has_value ? str_eq(name, STR("host")) && value.n && value.p[0] != '-'
-				      : !e->host.n && is_site(value);
-		if (host)
+	struct str name, value;
+	while (take_extra(&rest, &name, &value)) {
+		bool site = name.n ? str_eq(name, STR("host")) && value.n && value.p[0] != '-'
+				   : !e->host.n && is_site(value);
+		if (site)
 			e->host = value;
-		if (has_value && str_eq(name, STR("cache")))
+		if (str_eq(name, STR("cache")))
 			e->cache = value;
-		if (has_value && str_eq(name, STR("range")))
+		if (str_eq(name, STR("range")))
 			e->range = value;
 	}
 }
