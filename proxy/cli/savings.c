@@ -150,7 +150,8 @@ static void
 print_disk(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES];
-	fprintf(to, "  an ordinary cache writes %12s   it stores every object that is requested\n",
+	fprintf(to,
+		"  an ordinary cache writes %12s   it stores every object, in a log like that of twice\n",
 		units_say_bytes_more(s->baseline, a));
 	fprintf(to,
 		"  twice wrote              %12s   it stores objects that are requested again\n",

@@ -170,15 +170,6 @@ has_format(const struct study *s, enum format f)
 	return false;
 }
 
-static bool
-has_urls(const struct study *s)
-{
-	for (unsigned i = 0; i < s->logs_n; i++)
-		if (parse_has_urls(s->logs[i].format))
-			return true;
-	return false;
-}
-
 static void
 say_sizes(const struct teller *t, const struct study *s)
 {
@@ -275,7 +266,7 @@ say_times(const struct teller *t, const struct study *s, const struct study_opti
 static void
 say_keys(const struct teller *t, const struct study *s)
 {
-	bool urls = has_urls(s);
+	bool urls = study_has_urls(s);
 	if (urls && !s->screen.with_host)
 		say(t,
 		    "The log has no host: all its URLs are of one site. The key is what the log has "

@@ -10,15 +10,6 @@ struct teller {
 	void *ctx;
 };
 
-static bool
-has_urls(const struct study *s)
-{
-	for (unsigned i = 0; i < s->logs_n; i++)
-		if (parse_has_urls(s->logs[i].format))
-			return true;
-	return false;
-}
-
 static void
 doubt_requests(const struct teller *t, const struct study *s)
 {
@@ -30,7 +21,7 @@ doubt_requests(const struct teller *t, const struct study *s)
 			"out, and the figures are of nothing.");
 	if (taken < LEAST_VISITS)
 		return;
-	if (has_urls(s) && s->screen.no_status == taken)
+	if (study_has_urls(s) && s->screen.no_status == taken)
 		t->each(t->ctx,
 			"No request has a status that is known: all are taken as 200. If the log "
 			"has one, name it: --field status=NAME.");
@@ -56,7 +47,7 @@ doubt_sizes(const struct teller *t, const struct study *s)
 			"All objects have the same size. Is it the size that was read? Name it: "
 			"--field bytes=NAME.");
 	double repeated = (double)l->visits - l->urls;
-	if (has_urls(s) && !s->screen.with_host && l->returns > OFTEN * repeated)
+	if (study_has_urls(s) && !s->screen.with_host && l->returns > OFTEN * repeated)
 		t->each(t->ctx,
 			"Sizes of one URL go to and fro, and the log names no site: two sites, or "
 			"variants of an object, may be one here. Name the site's column: --field "

@@ -446,3 +446,12 @@ study_baseline(const struct study *s, const struct study_row *row)
 			return &s->rows[i];
 	return NULL;
 }
+
+bool
+study_has_urls(const struct study *s)
+{
+	for (unsigned i = 0; i < s->logs_n; i++)
+		if (parse_has_urls(s->logs[i].format))
+			return true;
+	return false;
+}

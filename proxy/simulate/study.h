@@ -76,6 +76,8 @@ unsigned study_passes(const struct study_options *o);
 int study_run(struct study *out, const struct study_options *o, char *err, size_t err_bytes);
 void study_fini(struct study *s);
 
+/* Whether a log of it tells URLs: others are traces of numbers. */
+bool study_has_urls(const struct study *s);
 /* The row that a row is compared with: all is admitted, at the same disk. NULL: none was run. */
 const struct study_row *study_baseline(const struct study *s, const struct study_row *row);
 

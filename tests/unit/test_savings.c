@@ -40,7 +40,7 @@ printed(const struct report *r)
 /* clang-format off */
 static const char *const told[] = {
 	"50,000   in 65 s, 1.62 GB sent", "66.0%   RAM 40.0%, disk 26.0%", "17,000   none failed",
-	"600 MB   it stores every object", "140 MB   it stores objects that are requested again",
+	"600 MB   it stores every object, in a log like that of twice", "140 MB   it stores objects that are requested again",
 	"460 MB   76.7% of the disk writes", "500   1.0% of requests, 4.00 MB",
 	"67.0%   by bytes", "17,000   of 10,000,000, generation 0, 10 min old",
 };
