@@ -39,7 +39,7 @@ for name in nasa apache; do
 	esac
 	[ -e "$log" ] || { echo "# $log is not there: skipped"; continue; }
 	echo "# $name: twice simulate"
-	"$TWICE" simulate "$log" | sed -n '1,/^Suggested/p' | sed '$d' | sed "s#$FOLDER/##"
+	"$TWICE" simulate "$log" | sed -n "1,/^Suggested\\|^All of it\\|^Nothing is/p" | sed "\$d" | sed "s#$FOLDER/##"
 	$name "$log" >"$WORK/lines"
 	for share in 5 10 40; do for n in 1 2; do compare "$name" "$WORK/lines" $share $n; done; done
 	echo

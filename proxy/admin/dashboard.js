@@ -14,7 +14,6 @@ const table = (id, rows) => $(id).replaceChildren(...rows.map(([name, value, why
 
 /* ---- numbers of now ---- */
 let last, limits;
-const KNOWS = { requests: 1000, off: .03 };
 function show(s) {
   const d = s.disk, r = s.requests, a = s.admission, g = a.generation, o = s.origin, l = s.lifetime, top = Math.max(d.baseline_bytes, d.written_bytes, 1);
   document.title = s.node.name + " - twice";
@@ -43,11 +42,11 @@ function show(s) {
   table("routes", s.routes.map(x => [x.name, count(x.requests), share(x.requests ? x.hits / x.requests : 0) + " from the cache, " + bytes(x.body_bytes) + ", " + count(x.status["5xx"]) + " of 5xx"]));
   table("requests", [["RAM hits", count(r.ram_hits)], ["disk hits", count(r.disk_hits)], ["coalesced", count(r.coalesced), "waited for a fetch that another request began"], ["revalidated", count(r.revalidated), "the origin said that the stored object is still good"], ["stale", count(r.stale_served), "a stored object past its time, as allowed"], ["misses", count(r.misses), "fetched from an origin"], ["passed", count(r.passed), "not for sharing: other methods, routes that pass"], ["errors", count(r.errors), "no good answer from an origin"], ["all", count(r.total)]]);
   const w = s.what_if, more = (x, digits, unit) => (x < 0 ? "\u2212" : "+") + Math.abs(100 * x).toFixed(digits) + unit;
-  const now = w.rows[0], enough = w.rows.length > 1 && r.total >= KNOWS.requests && Math.abs(w.off_hit_ratio) <= KNOWS.off;
+  const now = w.rows[0], enough = w.rows.length > 1 && w.known;
   /* What a smaller or larger disk would do shows once the smaller of the two has been written full. */
   const told = enough ? w.rows.slice(1).filter(x => x.disk_bytes === now.disk_bytes || d.baseline_bytes >= Math.min(x.disk_bytes, now.disk_bytes)) : [];
-  say("whatifoff", w.rows.length < 2 ? "Needs a disk." : !enough ? "Not known yet: it takes " + count(KNOWS.requests) + " requests, and a simulation that agrees with what happened." : "Of what is simulated, " + count(w.entries) + " objects are followed; with the settings of now it is " + more(w.off_hit_ratio, 1, " points") + " of hits and " + more(w.off_written, 0, "%") + " of writes off what really happened." + (told.length < w.rows.length - 1 ? " Other disks are told of once they would be full." : ""));
-  table("whatif", told.map(x => ["with " + x.name, more(x.written_change, 0, "%"), more(x.hit_ratio_change, 1, " points of hits") + (w.sample_share < 1 ? "; give or take " + (100 * x.written_error).toFixed(0) + "% and " + (100 * x.hit_ratio_error).toFixed(1) + " points" : "")]));
+  say("whatifoff", w.rows.length < 2 ? "Needs a disk." : !enough ? "Not known yet: it takes 1,000 requests, half a minute, and a simulation that agrees with what happened." : "Of what is simulated, " + count(w.entries) + " objects are followed; with the settings of now it is " + more(w.off_hit_ratio, 1, " points") + " of hits and " + more(w.off_written, 0, "%") + " of writes off what really happened." + (told.length < w.rows.length - 1 ? " Other disks are told of once they would be full." : ""));
+  table("whatif", told.map(x => ["with " + x.name, x.written_change === null ? bytes(x.more_written_bytes) + " written, where now none are" : more(x.written_change, 0, "%"), more(x.hit_ratio_change, 1, " points of hits") + (w.sample_share < 1 ? "; give or take " + (100 * (x.written_error || 0)).toFixed(0) + "% and " + (100 * x.hit_ratio_error).toFixed(1) + " points" : "")]));
   limits = { ram: s.ram.limit_bytes, disk: d.limit_bytes };
   last = s;
 }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* The numbers of /stats that are shown here. */
 /* clang-format off */
@@ -22,7 +23,10 @@
 	X(avoided_bytes, "origin.avoided_bytes") X(origin_errors, "origin.errors") \
 	X(generation, "admission.generation.number") X(keys, "admission.generation.keys") \
 	X(capacity, "admission.generation.capacity") X(fpr, "admission.generation.estimated_fpr") \
-	X(age, "admission.generation.age_s")
+	X(age, "admission.generation.age_s") X(over_budget, "admission.over_budget") \
+	X(life_years, "disk.drive_life_years") X(since, "lifetime.since_s") \
+	X(all_written, "lifetime.written") X(all_baseline, "lifetime.baseline") \
+	X(all_requests, "lifetime.requests")
 /* clang-format on */
 
 struct savings {
@@ -104,17 +108,64 @@ print_traffic(FILE *to, const struct savings *s)
 		s->origin_errors > 0 ? count(s->origin_errors, b) : "none");
 }
 
+/* Of a start, or of hits alone, its own index and snapshots are all that it writes. */
+static void
+print_saved(FILE *to, const char *what, double baseline, double written, const char *of)
+{
+	char a[UNITS_BYTES];
+	double saved = baseline - written;
+	if (saved < 0)
+		fprintf(to, "  %-24s %12s   %s more were written, as its index and snapshots\n",
+			what, "nothing", units_say_bytes_more(-saved, a));
+	else
+		fprintf(to, "  %-24s %12s   %.1f%% %s\n", what, units_say_bytes_more(saved, a),
+			percent(saved, baseline), of);
+}
+
+/* Since this cache was first used, however often the proxy was started. */
+static void
+print_lifetime(FILE *to, const struct savings *s)
+{
+	char what[40] = "saved over restarts";
+	time_t since = (time_t)s->since;
+	struct tm tm;
+	if (localtime_r(&since, &tm))
+		strftime(what, sizeof what, "saved since %Y-%m-%d", &tm);
+	print_saved(to, what, s->all_baseline, s->all_written, "of them, over restarts");
+}
+
+static void
+print_life(FILE *to, const struct savings *s)
+{
+	char years[32], other[48] = "";
+	snprintf(years, sizeof years, "%.1f years", s->life_years);
+	if (s->baseline > 0)
+		snprintf(other, sizeof other, "; %.1f in the ordinary cache",
+			 s->life_years * s->written / s->baseline);
+	fprintf(to, "  the drive lasts          %12s   at the rate since the start%s\n", years,
+		other);
+}
+
 static void
 print_disk(FILE *to, const struct savings *s)
 {
 	char a[UNITS_BYTES];
-	fprintf(to, "  an ordinary cache writes %12s   it stores every object that is requested\n",
+	fprintf(to,
+		"  an ordinary cache writes %12s   it stores every object, in a log like that of twice\n",
 		units_say_bytes_more(s->baseline, a));
 	fprintf(to,
 		"  twice wrote              %12s   it stores objects that are requested again\n",
 		units_say_bytes_more(s->written, a));
-	fprintf(to, "  saved                    %12s   %.1f%% of the disk writes\n",
-		units_say_bytes_more(s->saved, a), 100 * s->saved_ratio);
+	print_saved(to, "saved", s->baseline, s->written, "of the disk writes");
+	if (s->over_budget > 0)
+		fprintf(to,
+			"  refused by the budget    %12s   answers: write_budget bounds twice, not the "
+			"other\n",
+			count(s->over_budget, a));
+	if (s->all_requests > s->requests)
+		print_lifetime(to, s);
+	if (s->life_years > 0)
+		print_life(to, s);
 }
 
 static void

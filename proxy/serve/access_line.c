@@ -82,6 +82,10 @@ access_line_combined(const struct access_line *l, struct buf *out)
 	add_quoted(l->cache, out);
 	buf_printf(out, " head_us=%lld total_us=%lld", (long long)l->head_us,
 		   (long long)l->total_us);
+	if (l->range.n) {
+		buf_add_lit(out, " range=");
+		add_quoted(l->range, out);
+	}
 	if (l->tunnel)
 		buf_printf(out, " received=%llu", (unsigned long long)l->received);
 	if (l->origin_host.n) {
@@ -161,6 +165,8 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("referer", l->referer, out);
 	add_text("user_agent", l->agent, out);
 	add_text("cache", l->cache, out);
+	if (l->range.n)
+		add_text("range", l->range, out);
 	if (l->origin_host.n)
 		add_text("origin_host", l->origin_host, out);
 	if (l->origin_target.n)

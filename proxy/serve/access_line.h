@@ -5,7 +5,7 @@
  *	192.0.2.1 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 1024 "-" "curl/7.88"
  *	  host="example.com" cache="hit; ttl=60; detail=ram" head_us=38 total_us=41
  *
- * (on one line), and then what there is of: "received=1024", what the client of a tunnel (101) sent; "cut"; origin_host="...", the Host that the
+ * (on one line), and then what there is of: range="bytes=0-99", which a 206 answers; "received=1024", what the client of a tunnel (101) sent; "cut"; origin_host="...", the Host that the
  * origin was asked for, with an error that was not made from the cache, and origin_target="...", where a route made
  * another path of the client's; "reused", for a request that is not the first of its
  * connection; tls="TLSv1.3" cipher="..." sni="..." alpn="h2", and "resumed" for a TLS session that was;
@@ -33,6 +33,7 @@ struct access_line {
 	struct str origin_host;	   /* that it was asked for; empty: no matter */
 	struct str origin_target;  /* the same; empty: the client's */
 	struct str cache;	   /* value of Cache-Status */
+	struct str range;	   /* that was asked for and answered with 206; empty: none */
 	int64_t head_us, total_us; /* from the request's head to that of the answer, to its end */
 	bool tunnel;		   /* its connection switched protocols */
 	uint64_t received;	   /* bytes that the client sent then */

@@ -65,6 +65,7 @@ access_log(struct txn *t)
 		.referer = referer ? referer->value : STR(""),
 		.agent = fields_get(&t->rq.fields, FIELD_USER_AGENT),
 		.cache = buf_str(&cache),
+		.range = t->status == 206 ? fields_get(&t->rq.fields, FIELD_RANGE) : STR(""),
 		.origin_host = origin_host_of(t),
 		.origin_target = origin_target_of(t, &target),
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,

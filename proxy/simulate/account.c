@@ -4,6 +4,7 @@
 #include "config/units.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -107,9 +108,10 @@ print_row(FILE *to, const struct study *s, const struct study_row *r, size_t wid
 	fprintf(to, "  %-*s %10s %5.1f%%", (int)width, r->spec.text,
 		units_say_bytes_more((double)r->spec.disk_bytes, a), 100 * f->hit_ratio);
 	print_error(to, f->hit_ratio_error);
-	fprintf(to, " %5.1f%% %12s %10s", 100 * f->byte_hit_ratio, count(f->written_objects, a),
-		units_say_bytes_more(f->written_bytes, b));
-	if (all && all != r)
+	fprintf(to, " %5.1f%% %12s %10s", 100 * f->byte_hit_ratio,
+		r->spec.bound ? "-" : count(f->written_objects, a),
+		r->spec.bound ? "-" : units_say_bytes_more(f->written_bytes, b));
+	if (all && all != r && !r->spec.bound)
 		fprintf(to, " %6.1f%% %12s %10s",
 			percent(all->facts.written_bytes - f->written_bytes,
 				all->facts.written_bytes),
@@ -192,8 +194,9 @@ say_sizes(const struct teller *t, const struct study *s)
 	if (s->screen.parts)
 		say(t,
 		    "%.1f%% are parts (206): each counts as one that asks for the first byte, once "
-		    "per client and minute, for the log does not tell which part it was.",
-		    percent((double)s->screen.parts, taken));
+		    "per client and minute. Of %.1f%% of them the log tells which part it was.",
+		    percent((double)s->screen.parts, taken),
+		    percent((double)s->screen.placed, (double)s->screen.parts));
 }
 
 static void
@@ -204,10 +207,28 @@ say_slices(const struct teller *t, const struct study *s, const struct study_opt
 	say(t,
 	    "Objects over 1 MiB lie in slices, as the proxy keeps them where the origin has ranges and "
 	    "strong validators; +slices=off: in one piece.");
-	if (s->screen.parts)
+	if (s->screen.parts > s->screen.placed)
 		say(t,
-		    "Parts of one URL are taken as following each other, and as beginning anew behind "
-		    "its end.");
+		    "Other parts of one URL are taken as following each other, and as beginning anew "
+		    "behind its end. --field range=NAME names a column of ranges.");
+}
+
+static void
+say_disks(const struct teller *t, const struct study *s, const struct study_options *o)
+{
+	char whole[UNITS_BYTES];
+	for (unsigned i = 0; i < s->rows_n && !o->base.lru; i++) {
+		uint64_t room = o->disks[s->rows[i].disk];
+		double bytes = (double)(room & ~UNITS_ROOM_SHARE) / 1e6 * s->log.bytes;
+		if (!(room & UNITS_ROOM_SHARE) || bytes >= STUDY_LEAST_DISK)
+			continue;
+		say(t,
+		    "%g%% of the log's %s are less than the proxy's least disk, 8 MiB, which is "
+		    "taken instead.",
+		    (double)(room & ~UNITS_ROOM_SHARE) / 1e4,
+		    units_say_bytes_more(s->log.bytes, whole));
+		return;
+	}
 }
 
 static void
@@ -245,7 +266,7 @@ say_times(const struct teller *t, const struct study *s, const struct study_opti
 static void
 say_keys(const struct teller *t, const struct study *s)
 {
-	bool urls = !has_format(s, FORMAT_TRIPLE) && !has_format(s, FORMAT_ORACLE);
+	bool urls = study_has_urls(s);
 	if (urls && !s->screen.with_host)
 		say(t,
 		    "The log has no host: all its URLs are of one site. The key is what the log has "
@@ -272,6 +293,29 @@ say_keys(const struct teller *t, const struct study *s)
 		    "answers with status 200, 203, 206 or 304 may be stored.");
 }
 
+/* Saved is against a log of twice's own, which is another cache than the one of textbooks. */
+static void
+say_baseline(const struct teller *t, const struct study *s, const struct study_options *o)
+{
+	const struct study_row *all = NULL, *lru = NULL;
+	for (unsigned i = 0; i < s->rows_n; i++) {
+		if (s->rows[i].disk == 0 && strcmp(s->rows[i].spec.text, "all") == 0)
+			all = &s->rows[i];
+		if (s->rows[i].disk == 0 && strcmp(s->rows[i].spec.text, "all+eviction=lru") == 0)
+			lru = &s->rows[i];
+	}
+	if (!all || o->base.lru)
+		return;
+	if (lru && lru->facts.written_bytes > 0)
+		say(t,
+		    "What is saved is against all: twice's own log, which admits everything. It "
+		    "wrote %.2f times what an exact LRU of bytes (all+eviction=lru) did.",
+		    all->facts.written_bytes / lru->facts.written_bytes);
+	else
+		say(t, "What is saved is against all: twice's own log, which admits everything. "
+		       "The policy all+eviction=lru is an exact LRU of bytes.");
+}
+
 void
 account_assumptions(const struct study *s, const struct study_options *o,
 		    void (*each)(void *ctx, const char *sentence), void *ctx)
@@ -279,8 +323,10 @@ account_assumptions(const struct study *s, const struct study_options *o,
 	struct teller t = {each, ctx};
 	say_sizes(&t, s);
 	say_slices(&t, s, o);
+	say_disks(&t, s, o);
 	say_times(&t, s, o);
 	say_keys(&t, s);
+	say_baseline(&t, s, o);
 	if (o->base.lru)
 		say(&t, "Eviction is plain LRU over bodies, for comparison with other simulators; "
 			"memory is not simulated.");
@@ -298,9 +344,11 @@ static void
 print_advice(FILE *to, const struct study *s, const struct study_options *o)
 {
 	struct advice a;
-	advice_find(&a, s, o->tbw);
-	if (!a.row)
+	advice_find(&a, s, o);
+	if (!a.row) {
+		fprintf(to, "\n%s\n", a.none);
 		return;
+	}
 	fprintf(to, "\nSuggested: %s\n", a.row->spec.text);
 	for (unsigned i = 0; i < a.reasons_n; i++)
 		fprintf(to, "  - %s\n", a.reasons[i]);
@@ -327,10 +375,17 @@ print_assumption(void *ctx, const char *sentence)
 	fprintf(ctx, "  - %s\n", sentence);
 }
 
+static void
+print_doubt(void *ctx, const char *sentence)
+{
+	fprintf(ctx, "Warning: %s\n", sentence);
+}
+
 void
 account_text(FILE *to, const struct study *s, const struct study_options *o)
 {
 	char a[UNITS_BYTES], b[UNITS_BYTES];
+	doubts_tell(s, print_doubt, to);
 	print_logs(to, s);
 	print_log_facts(to, s);
 	if (s->stopped)

@@ -2,6 +2,7 @@
  * to 1. */
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -94,15 +95,27 @@ add_facts(json_t *row, const struct policy_facts *f)
 	json_object_set_new(row, "sample_share", real(f->sample_share));
 }
 
+/* Of what no cache exceeds, hits and bytes are all there is. */
+static void
+add_limits(json_t *row, const struct policy_facts *f)
+{
+	json_object_set_new(row, "requests", integer(f->requests));
+	json_object_set_new(row, "hit_ratio", real(f->hit_ratio));
+	json_object_set_new(row, "byte_hit_ratio", real(f->byte_hit_ratio));
+}
+
 static json_t *
 policy_row(const struct study *s, const struct study_row *r)
 {
-	const struct study_row *all = study_baseline(s, r);
+	const struct study_row *all = r->spec.bound ? NULL : study_baseline(s, r);
 	json_t *row = json_object();
 	json_object_set_new(row, "policy", string(r->spec.text));
 	json_object_set_new(row, "disk_bytes", integer(r->spec.disk_bytes));
 	json_object_set_new(row, "memory_bytes", integer(r->spec.lru ? 0 : r->spec.memory_bytes));
-	add_facts(row, &r->facts);
+	if (r->spec.bound)
+		add_limits(row, &r->facts);
+	else
+		add_facts(row, &r->facts);
 	if (all) {
 		const struct policy_facts *a = &all->facts, *f = &r->facts;
 		double saved = a->written_bytes - f->written_bytes;
@@ -129,10 +142,13 @@ static json_t *
 suggestion(const struct study *s, const struct study_options *o)
 {
 	struct advice a;
-	advice_find(&a, s, o->tbw);
-	if (!a.row)
-		return json_null();
-	json_t *top = json_object(), *reasons = json_array();
+	advice_find(&a, s, o);
+	json_t *top = json_object(), *reasons;
+	if (!a.row) {
+		json_object_set_new(top, "none", string(a.none));
+		return top;
+	}
+	reasons = json_array();
 	json_object_set_new(top, "policy", string(a.row->spec.text));
 	json_object_set_new(top, "row", integer((uint64_t)(a.row - s->rows)));
 	json_object_set_new(top, "disk_bytes", integer(a.row->spec.disk_bytes));
@@ -155,9 +171,12 @@ void
 account_json(FILE *to, const struct study *s, const struct study_options *o)
 {
 	json_t *top = json_object(), *policies = json_array(), *assumptions = json_array();
+	json_t *warnings = json_array();
 	for (unsigned i = 0; i < s->rows_n; i++)
 		json_array_append_new(policies, policy_row(s, &s->rows[i]));
 	account_assumptions(s, o, add_sentence, assumptions);
+	doubts_tell(s, add_sentence, warnings);
+	json_object_set_new(top, "warnings", warnings);
 	json_object_set_new(top, "logs", logs(s));
 	json_object_set_new(top, "left_out", left_out(s));
 	json_object_set_new(top, "log", traffic(s));

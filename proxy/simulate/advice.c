@@ -10,6 +10,7 @@
 
 static const double A_POINT = 0.01, SAME = 0.002, A_TWENTIETH = 0.05;
 static const double TYPICAL_FILLS = 600, YEAR_S = 365 * 86400.0;
+static const double SMALL_MEMORY = 1 << 30, HEAD_BYTES = 256; /* of an object in memory */
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
@@ -17,7 +18,7 @@ static const double TYPICAL_FILLS = 600, YEAR_S = 365 * 86400.0;
 static bool
 is_possible(const struct study_row *r)
 {
-	return !r->spec.bound && !r->spec.exp_bytes && !r->spec.sights.exact;
+	return !r->spec.bound && !r->spec.exp_bytes && !r->spec.sights.exact && !r->spec.lru;
 }
 
 static bool
@@ -72,12 +73,24 @@ fewest_written(const struct study *s, uint64_t disk)
 	return best;
 }
 
+/* At no higher price, and better in one of the two. */
+static bool
+dominates(const struct study_row *r, const struct study_row *than)
+{
+	const struct policy_facts *a = &r->facts, *b = &than->facts;
+	return r->spec.disk_bytes <= than->spec.disk_bytes &&
+	       r->spec.memory_bytes <= than->spec.memory_bytes && a->hit_ratio >= b->hit_ratio &&
+	       a->written_bytes <= b->written_bytes &&
+	       (a->hit_ratio > b->hit_ratio || a->written_bytes < b->written_bytes);
+}
+
 /* Saves clearly more at the same hit ratio, or a better one. */
 static bool
 is_better(const struct study_row *r, const struct study_row *than)
 {
-	return is_possible(r) && r->facts.hit_ratio >= than->facts.hit_ratio - SAME &&
-	       r->facts.written_bytes < than->facts.written_bytes * (1 - A_TWENTIETH);
+	bool saves = r->facts.hit_ratio >= than->facts.hit_ratio - SAME &&
+		     r->facts.written_bytes < than->facts.written_bytes * (1 - A_TWENTIETH);
+	return is_possible(r) && (saves || dominates(r, than));
 }
 
 static const struct study_row *
@@ -264,6 +277,40 @@ gap_s(const struct catalogue_facts *l)
 	return s;
 }
 
+/* The capacity of the policy, where its generations came near it; else twice what they held: a row
+ * with too much of it hits as well, and takes memory for nothing. */
+static uint64_t
+capacity_for(const struct study_row *r)
+{
+	uint64_t most = r->spec.sights.memory.capacity, unit = 1000;
+	double held = (double)r->sights.keys / (double)(r->sights.rotations + 1);
+	if (r->spec.sightings < 2)
+		return 0;
+	if (2 * held >= (double)most)
+		return most;
+	while (unit * 20 < (uint64_t)(2 * held))
+		unit *= 10;
+	uint64_t wanted = ((uint64_t)(2 * held) / unit + 1) * unit;
+	return wanted < most ? wanted : most;
+}
+
+static void
+say_own_capacity(struct advice *a, const struct study *s)
+{
+	char why[200], count[UNITS_BYTES];
+	double most = capacity_of(a->row);
+	if (a->capacity == a->row->spec.sights.memory.capacity) {
+		snprintf(why, sizeof why,
+			 "%.0f%% of the requests for a known URL come before so many others.",
+			 100 * share_below(s->log.gap_urls, most));
+		say_steps(a, s, "capacity", capacity_of, say_capacity, why);
+		return;
+	}
+	double held = (double)a->row->sights.keys / (double)(a->row->sights.rotations + 1);
+	say(a, "capacity %s: a generation held %.0f URLs here, and twice that is room enough.",
+	    units_say_count(a->capacity, count), held);
+}
+
 static void
 say_reasons(struct advice *a, const struct study *s)
 {
@@ -284,11 +331,7 @@ say_reasons(struct advice *a, const struct study *s)
 	say_steps(a, s, "sightings", sightings_of, say_sightings, why);
 	if (admits_all)
 		return;
-	double capacity = capacity_of(r);
-	snprintf(why, sizeof why,
-		 "%.0f%% of the requests for a known URL come before so many others.",
-		 100 * share_below(s->log.gap_urls, capacity));
-	say_steps(a, s, "capacity", capacity_of, say_capacity, why);
+	say_own_capacity(a, s);
 	snprintf(
 		why, sizeof why,
 		"so generations ended %llu times. 95%% of the URLs that come back do so within %.1f h.",
@@ -312,7 +355,7 @@ write_yaml(struct advice *a)
 	char disk[UNITS_BYTES], memory[UNITS_BYTES], capacity[UNITS_BYTES], rotate[UNITS_BYTES];
 	units_print_bytes(rounded(p->disk_bytes), disk);
 	units_print_bytes(rounded(p->memory_bytes), memory);
-	units_print_count(p->sights.memory.capacity, capacity);
+	units_print_count(a->capacity, capacity);
 	uint64_t rotate_s = p->sights.memory.rotate_after_s;
 	if (rotate_s)
 		units_print_ms(rotate_s * 1000, rotate);
@@ -338,15 +381,40 @@ years(const struct study *s, const struct study_row *r, uint64_t tbw)
 	return seconds > 0 && written > 0 ? most / (written / seconds) / YEAR_S : 0;
 }
 
-void
-advice_find(struct advice *out, const struct study *s, uint64_t tbw)
+/* Has the log too little to say, or is there nothing to say? */
+static bool
+find_none(struct advice *out, const struct study *s, const struct study_options *o)
 {
-	*out = (struct advice){.row = choose(s)};
-	if (!out->row)
+	char n[UNITS_BYTES];
+	double bytes = s->log.bytes + s->log.urls * HEAD_BYTES;
+	bool share = o->memory & UNITS_ROOM_SHARE;
+	if (s->log.visits < ADVICE_LEAST_VISITS)
+		snprintf(out->none, sizeof out->none,
+			 "Nothing is suggested from %llu requests: it takes %d at least.",
+			 (unsigned long long)s->log.visits, ADVICE_LEAST_VISITS);
+	else if (bytes <= (share ? SMALL_MEMORY : (double)o->memory))
+		snprintf(out->none, sizeof out->none,
+			 "All of it fits in %s of memory: no disk is needed.",
+			 units_say_bytes_more(bytes, n));
+	return *out->none;
+}
+
+void
+advice_find(struct advice *out, const struct study *s, const struct study_options *o)
+{
+	*out = (struct advice){0};
+	if (find_none(out, s, o))
 		return;
+	out->row = choose(s);
+	if (!out->row) {
+		snprintf(out->none, sizeof out->none,
+			 "Nothing is suggested: none of these policies can be configured.");
+		return;
+	}
 	out->all = study_baseline(s, out->row);
-	out->years = years(s, out->row, tbw);
-	out->years_all = out->all ? years(s, out->all, tbw) : 0;
+	out->capacity = capacity_for(out->row);
+	out->years = years(s, out->row, o->tbw);
+	out->years_all = out->all ? years(s, out->all, o->tbw) : 0;
 	say_reasons(out, s);
 	write_yaml(out);
 }

@@ -23,7 +23,8 @@ struct row {
 	uint64_t first,
 		largest; /* size of its first version; the largest told: for the second pass */
 	uint32_t count, left;
-	uint64_t at; /* where its next part begins */
+	uint64_t at;	     /* where its next part begins */
+	uint64_t last_visit; /* of this pass, from 1; 0: none */
 	uint32_t last_s, last_urls;
 	uint32_t version, versions; /* versions: of the first pass */
 	uint8_t told;		    /* how often in a row: other */
@@ -39,6 +40,7 @@ struct catalogue {
 	uint64_t large_used, large_once;
 	unsigned halvings, wanted; /* wanted: once it is known what is large */
 	bool again;		   /* the second pass */
+	uint64_t visits;	   /* of this pass */
 	uint64_t once;		   /* large ones included */
 	double versions;
 	uint64_t next_step; /* visits */
@@ -240,6 +242,7 @@ take_sent(struct catalogue *c, struct row *r, uint64_t bytes)
 	if (c->again && !r->versions)
 		return false; /* the largest is its size */
 	if (bytes == r->bytes) {
+		c->n.returns += r->told && !c->again ? weight(c, r) : 0;
 		r->is_sure = true;
 		r->told = 0;
 		return false;
@@ -255,6 +258,15 @@ take_sent(struct catalogue *c, struct row *r, uint64_t bytes)
 	return r->is_sure && r->told == TOLD_OFTEN && begin_version(r, bytes);
 }
 
+/* A log that tells the object's size: each change of it is a version. */
+static bool
+take_whole(struct catalogue *c, struct row *r, uint64_t bytes)
+{
+	c->n.returns += bytes == r->other && !c->again ? weight(c, r) : 0;
+	r->other = r->bytes;
+	return begin_version(r, bytes);
+}
+
 static bool
 take_size(struct catalogue *c, struct row *r, const struct visit *v, const struct catalogue_news *n)
 {
@@ -267,7 +279,7 @@ take_size(struct catalogue *c, struct row *r, const struct visit *v, const struc
 		return false;
 	}
 	if (n->whole_size)
-		return n->bytes != r->bytes && begin_version(r, n->bytes);
+		return n->bytes != r->bytes && take_whole(c, r, n->bytes);
 	if (v->kind == VISIT_WHOLE)
 		return take_sent(c, r, n->bytes);
 	if (!r->is_sure && n->bytes > r->bytes)
@@ -325,7 +337,6 @@ note_row(struct catalogue *c, struct row *r, const struct visit *v)
 		c->n.gap_urls[log2_of(urls > r->last_urls ? urls - r->last_urls : 0)] +=
 			weight(c, r);
 	}
-	r->last_s = v->now_s;
 	r->last_urls = urls;
 	r->count++;
 }
@@ -355,13 +366,28 @@ row_of(struct catalogue *c, uint64_t key, uint64_t bytes)
 	return r;
 }
 
-/* Logs do not say which part it was: parts of one URL are taken as following each other, and
+/* How long its bytes had to lie there: since its last request, if they were the same and fresh. */
+static void
+note_last(struct catalogue *c, struct row *r, struct visit *v)
+{
+	uint32_t gap_s = v->now_s > r->last_s ? v->now_s - r->last_s : 0;
+	bool fresh = v->fresh_s == UINT32_MAX || gap_s < v->fresh_s;
+	v->since = r->last_visit && !v->changed && fresh ? c->visits - r->last_visit : 0;
+	r->last_visit = c->visits;
+	r->last_s = v->now_s;
+}
+
+/* Where a log does not say which part it was, parts of one URL are taken as following each other, and
  * as beginning anew behind its end. */
 static void
-place_part(struct row *r, struct visit *v)
+place_part(struct row *r, struct visit *v, bool has_at)
 {
 	if (v->kind != VISIT_PART)
 		return;
+	if (has_at) {
+		v->at = v->at < r->bytes ? v->at : 0; /* it was larger, once */
+		return;
+	}
 	v->at = r->at < r->bytes ? r->at : 0;
 	r->at = v->at + v->sent;
 }
@@ -372,6 +398,7 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	uint64_t key = v->key.hi | !v->key.hi;
 	struct row *r = row_of(c, key, n->has_bytes ? n->bytes : 0);
 	v->bytes = n->bytes;
+	c->visits++;
 	if (!c->again)
 		note_visit(c, v);
 	v->tracked = r != NULL;
@@ -390,10 +417,11 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 		v->first = r->count == 0;
 		note_row(c, r, v);
 	}
+	note_last(c, r, v);
 	v->bytes = r->bytes;
 	v->large = r->large;
 	v->version = r->version;
-	place_part(r, v);
+	place_part(r, v, n->has_at);
 	v->validator = r->was_checked ? r->version + 1 : 0;
 }
 
@@ -402,6 +430,7 @@ catalogue_rewind(struct catalogue *c)
 {
 	sample_as_wanted(c);
 	c->again = true;
+	c->visits = 0;
 	for (uint64_t i = 0; i < c->size; i++) {
 		struct row *r = &c->rows[i];
 		r->left = r->count;
@@ -410,7 +439,7 @@ catalogue_rewind(struct catalogue *c)
 		r->has_bytes = r->is_sure = false;
 		r->bytes = r->versions ? r->first : r->largest;
 		r->other = r->told = 0;
-		r->at = 0;
+		r->at = r->last_visit = 0;
 	}
 }
 
@@ -439,6 +468,7 @@ catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 	out->urls = urls_so_far(c);
 	out->once_urls = scaled(c, c->once, c->large_once);
 	out->versions = c->versions;
+	out->smallest_bytes = UINT64_MAX;
 	for (uint64_t i = 0; i < c->size; i++) {
 		const struct row *r = &c->rows[i];
 		if (!r->key)
@@ -448,6 +478,8 @@ catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 		out->bytes += bytes;
 		if (r->bytes > out->largest_bytes)
 			out->largest_bytes = r->bytes;
+		if (r->bytes < out->smallest_bytes)
+			out->smallest_bytes = r->bytes;
 		out->once_bytes += r->count == 1 ? bytes : 0;
 		out->by_count[k] += w;
 		out->by_count_bytes[k] += bytes;

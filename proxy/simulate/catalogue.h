@@ -23,10 +23,10 @@ void catalogue_destroy(struct catalogue **c);
 void catalogue_prefetch(const struct catalogue *c, uint64_t key);
 
 /* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
- * Completes v: bytes, at, validator, version, tracked, large, first, changed, again. */
+ * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again. */
 struct catalogue_news {
 	uint64_t bytes;
-	bool has_bytes, whole_size;
+	bool has_bytes, whole_size, has_at; /* has_at: v->at is where it begins, not a guess */
 };
 void catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n);
 
@@ -39,12 +39,13 @@ enum { CATALOGUE_STEPS = 64, CATALOGUE_LOG2 = 40, CATALOGUE_HOURS = 24 };
 struct catalogue_facts {
 	double sample_share; /* of those that are not large */
 	uint64_t rows, memory_bytes;
-	double large_urls;    /* that are all there */
-	uint64_t large_bytes; /* from which on they are; UINT64_MAX: none is */
-	uint64_t largest_bytes;
+	double large_urls;			/* that are all there */
+	uint64_t large_bytes;			/* from which on they are; UINT64_MAX: none is */
+	uint64_t largest_bytes, smallest_bytes; /* of all URLs */
 	uint64_t visits; /* all, whether their URLs are in the sample or not */
 	double urls, once_urls, bytes, once_bytes; /* distinct; asked for once */
 	double versions;			   /* changes of a size */
+	double returns; /* requests whose size is not that of the one before, but of an earlier one */
 	/* By how often a URL is asked for: 1, 2, 3-4, 5-8...: URLs, their bytes, their requests. */
 	double by_count[CATALOGUE_LOG2], by_count_bytes[CATALOGUE_LOG2],
 		by_count_visits[CATALOGUE_LOG2];

@@ -18,6 +18,7 @@ struct entry {
 	struct str query;  /* where a log keeps it apart */
 	struct str method, client;
 	struct str cache;    /* what the logging cache says it did */
+	struct str range;    /* as it was asked for, or told: "bytes=0-99", "bytes 0-99/200" */
 	uint64_t id;	     /* of a trace without URLs; has_id */
 	uint64_t bytes;	     /* has_bytes */
 	uint64_t lifetime_s; /* has_lifetime */

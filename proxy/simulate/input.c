@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
-#include <stdatomic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { PIECE = 256 << 10, FIRST_BYTES = 6 };
+enum { PIECE = 256 << 10, FIRST_BYTES = 6, LOOK_EVERY_MS = 100 };
 static const uint64_t XZ_MEMORY = UINT64_C(256) << 20;
 
 enum packing { PLAIN, GZIP, ZSTD, XZ };
@@ -25,6 +25,8 @@ struct input {
 	enum packing packing;
 	uint64_t size;
 	_Atomic uint64_t taken;
+	const atomic_uint *stop; /* NULL: a file, which is always there */
+	bool stopped;
 	bool ended;	 /* the file has no more */
 	bool within;	 /* a packed member has begun and not ended */
 	bool full;	 /* the last step gave all it could: there may be more within */
@@ -48,6 +50,16 @@ static const struct {
 	[XZ] = {"xz", {0xfd, '7', 'z', 'X', 'Z', 0}, 6},
 };
 
+/* Waits for bytes, or for the end. False: there are none, and it was told to stop. */
+static bool
+may_read(struct input *in)
+{
+	struct pollfd p = {.fd = in->fd, .events = POLLIN};
+	while (in->stop && !in->stopped && poll(&p, 1, LOOK_EVERY_MS) <= 0)
+		in->stopped = atomic_load_explicit(in->stop, memory_order_relaxed) > 0;
+	return !in->stopped;
+}
+
 /* More packed bytes behind those that are left; false: there are none, or reading failed. */
 static bool
 refill(struct input *in)
@@ -56,6 +68,10 @@ refill(struct input *in)
 	in->n -= in->at;
 	in->at = 0;
 	while (!in->ended && in->n < sizeof in->piece) {
+		if (!may_read(in)) {
+			in->ended = true;
+			break;
+		}
 		ssize_t got = read(in->fd, in->piece + in->n, sizeof in->piece - in->n);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -101,7 +117,7 @@ begin(struct input *in)
 }
 
 struct input *
-input_open(const char *name, char *err, size_t err_bytes)
+input_open(const char *name, const atomic_uint *stop, char *err, size_t err_bytes)
 {
 	bool standard = strcmp(name, "-") == 0;
 	struct stat st = {0};
@@ -115,6 +131,7 @@ input_open(const char *name, char *err, size_t err_bytes)
 	}
 	struct input *in = NEW(struct input);
 	in->fd = fd;
+	in->stop = S_ISREG(st.st_mode) ? NULL : stop;
 	in->name = mem_strdup(standard ? "standard input" : name);
 	in->size = S_ISREG(st.st_mode) && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 	in->packing = packing_of(in);
@@ -222,6 +239,13 @@ step(struct input *in, char *to, size_t n)
 	return step_plain(in, to, n);
 }
 
+/* A packed member has no end, for another reason than that we left. */
+static bool
+is_cut_short(const struct input *in)
+{
+	return in->within && !in->stopped;
+}
+
 long
 input_read(struct input *in, char *to, size_t n)
 {
@@ -237,7 +261,7 @@ input_read(struct input *in, char *to, size_t n)
 		if (stuck && !in->sad && (in->ended || !refill(in)))
 			break;
 	}
-	if (got == 0 && !in->sad && in->within)
+	if (got == 0 && !in->sad && is_cut_short(in))
 		in->sad = "it is cut short";
 	if (got == 0 && in->sad)
 		snprintf(in->trouble, sizeof in->trouble, "%s: %s", in->name, in->sad);

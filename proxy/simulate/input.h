@@ -9,10 +9,13 @@
 
 #include "proxy/base/str.h"
 
+#include <stdatomic.h>
+
 struct input;
 
-/* name "-": standard input. */
-struct input *input_open(const char *name, char *err, size_t err_bytes);
+/* name "-": standard input. stop: borrowed, or NULL. Once it is not 0, what is no file is not waited
+ * for any more: it ends there. */
+struct input *input_open(const char *name, const atomic_uint *stop, char *err, size_t err_bytes);
 void input_close(struct input **in);
 
 /* Up to n unpacked bytes; 0: the end; -1: it cannot be read on, and input_trouble says why. */

@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 #include "proxy/simulate/chart.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ add_tradeoff(struct chart_series *dots, const struct study *s, unsigned disk)
 {
 	for (unsigned i = 0; i < s->rows_n; i++) {
 		const struct study_row *r = &s->rows[i], *all = study_baseline(s, r);
-		if (r->disk == disk && all)
+		if (r->disk == disk && all && !r->spec.bound && !r->spec.lru)
 			add(dots, 1 - share(r->facts.written_bytes, all->facts.written_bytes),
 			    r->facts.hit_ratio, r->spec.text);
 	}
@@ -316,8 +317,12 @@ write_tiles(FILE *to, const struct advice *a)
 static void
 write_advice(FILE *to, const struct advice *a)
 {
-	if (!a->row)
+	if (!a->row) {
+		fprintf(to, "<section><p>");
+		chart_put_text(to, a->none);
+		fprintf(to, "</p></section>");
 		return;
+	}
 	fprintf(to, "<section><h2>Suggested: ");
 	chart_put_text(to, a->row->spec.text);
 	fprintf(to, "</h2><ul>");
@@ -344,9 +349,10 @@ write_row(FILE *to, const struct study *s, const struct study_row *r, bool chose
 		"</td><td>%s</td><td>%s</td><td>%.1f%%</td><td>%.1f%%</td><td>%s</td><td>%s</td>",
 		units_say_bytes(r->spec.disk_bytes, a),
 		r->spec.lru ? "-" : units_say_bytes(r->spec.memory_bytes, b), 100 * f->hit_ratio,
-		100 * f->byte_hit_ratio, units_say_count((uint64_t)f->written_objects, c),
-		units_say_bytes((uint64_t)f->written_bytes, d));
-	if (all && all != r)
+		100 * f->byte_hit_ratio,
+		r->spec.bound ? "-" : units_say_count((uint64_t)f->written_objects, c),
+		r->spec.bound ? "-" : units_say_bytes((uint64_t)f->written_bytes, d));
+	if (all && all != r && !r->spec.bound)
 		fprintf(to, "<td>%.1f%%</td><td>%+.0f</td>",
 			100 * (1 - share(f->written_bytes, all->facts.written_bytes)),
 			f->origin_requests - all->facts.origin_requests);
@@ -371,7 +377,7 @@ write_policies(FILE *to, const struct study *s, const struct advice *a)
 		write_row(to, s, &s->rows[i], &s->rows[i] == a->row);
 	fprintf(to,
 		"</table></div><p class=soft>all: everything is written at first sight. 2, 3, ...: at "
-		"that request. bound: only objects that are asked for again, which no cache can know beforehand.</p>"
+		"that request. bound: what no cache of this size exceeds.</p>"
 		"</section>");
 }
 
@@ -402,12 +408,21 @@ write_intro(FILE *to, const struct study *s)
 		100 * share(l->once_urls, l->urls), 100 * share(l->once_bytes, l->bytes));
 }
 
+static void
+write_doubt(void *ctx, const char *sentence)
+{
+	fprintf(ctx, "<p><strong>Warning:</strong> ");
+	chart_put_text(ctx, sentence);
+	fprintf(ctx, "</p>");
+}
+
 void
 page_write(FILE *to, const struct study *s, const struct study_options *o)
 {
 	struct advice *a = NEW(struct advice);
-	advice_find(a, s, o->tbw);
+	advice_find(a, s, o);
 	fputs(head, to);
+	doubts_tell(s, write_doubt, to);
 	write_intro(to, s);
 	write_tiles(to, a);
 	write_advice(to, a);

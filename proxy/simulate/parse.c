@@ -3,19 +3,24 @@
 
 enum { TRY_LINES = 40, TRY_MORE = 400 }; /* a log may begin with words of another kind */
 
+typedef bool parse_fn(struct parsing *p, struct str line, struct entry *e);
+
+/* Formats without a row here have columns in a fixed order. */
+static parse_fn *const parsers[FORMAT_COUNT] = {
+	[FORMAT_CLF] = parse_clf,	[FORMAT_JSON] = parse_json,
+	[FORMAT_SQUID] = parse_squid,	[FORMAT_HAPROXY] = parse_haproxy,
+	[FORMAT_W3C] = parse_columns,	[FORMAT_TABLE] = parse_columns,
+	[FORMAT_LOGFMT] = parse_logfmt, [FORMAT_TRIPLE] = parse_triple,
+	[FORMAT_SIZED] = parse_triple,
+};
+
 static const struct {
 	const char *word;
-	bool headed;
-	bool (*parse)(struct parsing *, struct str, struct entry *);
+	bool urls;
 } formats[FORMAT_COUNT] = {
-	[FORMAT_CLF] = {"clf", false, parse_clf},
-	[FORMAT_JSON] = {"json", false, parse_json},
-	[FORMAT_SQUID] = {"squid", false, parse_squid},
-	[FORMAT_HAPROXY] = {"haproxy", false, parse_haproxy},
-	[FORMAT_W3C] = {"w3c", true, parse_columns},
-	[FORMAT_TABLE] = {"table", true, parse_columns},
-	[FORMAT_TRIPLE] = {"triple", false, parse_triple},
-	[FORMAT_ORACLE] = {"oracle", false, NULL},
+#define X(id, word, urls, what) [FORMAT_##id] = {word, urls},
+	FORMATS(X)
+#undef X
 };
 
 const char *
@@ -28,10 +33,16 @@ const char *
 parse_words(void)
 {
 	return "auto"
-#define X(id, word, headed, what) ", " word
+#define X(id, word, urls, what) ", " word
 		FORMATS(X)
 #undef X
 			;
+}
+
+bool
+parse_has_urls(enum format f)
+{
+	return f < FORMAT_COUNT && formats[f].urls;
 }
 
 int
@@ -46,15 +57,16 @@ parse_format_of(const char *word, enum format *out)
 }
 
 void
-parse_init(struct parsing *p, enum format f, struct roles_own *own)
+parse_init(struct parsing *p, const struct shape *shape, struct roles_own *own)
 {
-	*p = (struct parsing){.format = f, .own = own};
+	*p = (struct parsing){.format = shape->format, .wrap = shape->wrap, .own = own};
 }
 
 void
 parse_fini(struct parsing *p)
 {
 	buf_fini(&p->scratch);
+	buf_fini(&p->unwrapped);
 }
 
 static enum parsed
@@ -74,41 +86,56 @@ parse_headed(struct parsing *p, struct str line, struct entry *e)
 	return parse_columns(p, line, e) ? PARSED_ENTRY : PARSED_BAD;
 }
 
+static struct str
+without_end(struct str line)
+{
+	while (line.n && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == '\n'))
+		line.n--;
+	return line;
+}
+
 enum parsed
 parse_line(struct parsing *p, struct str line, struct entry *e)
 {
 	*e = (struct entry){.status = ENTRY_NO_STATUS};
-	while (line.n && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == '\n'))
-		line.n--;
+	p->outer_time = (struct str){0};
+	line = without_end(line);
 	if (line.n == 0)
 		return PARSED_NOTHING;
-	if (p->format == FORMAT_ORACLE)
+	if (p->format == FORMAT_ORACLE || !parse_unwrap(p, line, &line))
 		return PARSED_BAD;
+	line = without_end(line);
+	if (line.n == 0)
+		return PARSED_NOTHING;
+	parse_fn *parse = parsers[p->format] ? parsers[p->format] : parse_fixed;
 	enum parsed r;
-	if (formats[p->format].headed)
+	if (parse == parse_columns)
 		r = parse_headed(p, line, e);
 	else if (line.p[0] == '#')
 		r = PARSED_NOTHING;
 	else
-		r = formats[p->format].parse(p, line, e) ? PARSED_ENTRY : PARSED_BAD;
+		r = parse(p, line, e) ? PARSED_ENTRY : PARSED_BAD;
+	if (r == PARSED_ENTRY && !e->has_time && p->outer_time.n)
+		e->has_time = value_time(p->outer_time, &e->time_us);
 	if (r == PARSED_ENTRY && (!e->has_time || (!e->target.n && !e->has_id)))
 		return PARSED_BAD;
 	return r;
 }
 
-/* How many more of the first lines are of this format than are none. */
+/* ---- which format -------------------------------------------------------------------------- */
+
+/* How many more of the first lines are of this shape than are none. */
 static int
-score(struct str first, int lines, enum format f, struct roles_own *own)
+score(struct str first, int lines, const struct shape *shape, struct roles_own *own)
 {
 	struct parsing p;
 	struct entry e;
 	int good = 0, bad = 0;
-	parse_init(&p, f, own);
+	parse_init(&p, shape, own);
 	while (first.n && good + bad < lines) {
-		struct str line = str_before(first, '\n');
-		if (line.n == first.n && good + bad > 0)
+		struct str line;
+		if (!parse_cut(&first, shape->cut, &line) && good + bad > 0)
 			break; /* cut short */
-		first = str_from(first, line.n + 1);
 		enum parsed r = parse_line(&p, line, &e);
 		good += r == PARSED_ENTRY;
 		bad += r == PARSED_BAD;
@@ -117,26 +144,52 @@ score(struct str first, int lines, enum format f, struct roles_own *own)
 	return good > bad ? good - bad : 0;
 }
 
-static enum format
-best_of(struct str first, int lines, struct roles_own *own)
+static bool
+is_tried(const struct shape *s, enum format wanted)
 {
-	enum format best = FORMAT_AUTO;
+	if (wanted != FORMAT_AUTO && wanted != s->format)
+		return false;
+	if (s->format == FORMAT_SIZED && wanted != FORMAT_SIZED)
+		return false; /* what looks like a triple is judged by its numbers */
+	if (s->wrap == WRAP_PREFIX || s->cut == CUT_OBJECTS)
+		return s->format == FORMAT_JSON;
+	return true;
+}
+
+/* Wrapped lines come first: a lenient format could read over what is around them. */
+static struct shape
+best_of(struct str first, int lines, enum format wanted, struct roles_own *own)
+{
+	static const enum wrap wraps[WRAP_COUNT] = {WRAP_DOCKER, WRAP_CRI, WRAP_NONE, WRAP_PREFIX};
+	struct shape best = {.format = FORMAT_AUTO}, s;
 	int most = 0;
-	for (enum format f = 0; f < FORMAT_ORACLE; f++) {
-		int is = score(first, lines, f, own);
-		if (is > most) {
-			most = is;
-			best = f;
+	size_t skip;
+	enum cut cut = parse_find_cut(first, &skip);
+	first = str_from(first, skip);
+	for (unsigned i = 0; i < WRAP_COUNT; i++)
+		for (s = (struct shape){.wrap = wraps[i], .cut = cut, .skip = skip};
+		     s.format < FORMAT_ORACLE; s.format++) {
+			int is = is_tried(&s, wanted) ? score(first, lines, &s, own) : 0;
+			if (is > most) {
+				most = is;
+				best = s;
+			}
 		}
-	}
 	return best;
 }
 
-enum format
-parse_detect(struct str first, struct roles_own *own)
+struct shape
+parse_detect(struct str first, enum format wanted, struct roles_own *own)
 {
-	if (parse_is_oracle(first))
-		return FORMAT_ORACLE;
-	enum format best = best_of(first, TRY_LINES, own);
-	return best == FORMAT_AUTO ? best_of(first, TRY_MORE, own) : best;
+	bool any = wanted == FORMAT_AUTO;
+	if (wanted == FORMAT_ORACLE || (any && parse_is_oracle(first)))
+		return (struct shape){.format = FORMAT_ORACLE, .cut = CUT_RECORDS};
+	struct shape best = best_of(first, TRY_LINES, wanted, own);
+	if (best.format == FORMAT_AUTO)
+		best = best_of(first, TRY_MORE, wanted, own);
+	if (any && best.format == FORMAT_TRIPLE)
+		best.format = parse_order_of_triples(first);
+	if (best.format == FORMAT_AUTO)
+		best.format = wanted;
+	return best;
 }

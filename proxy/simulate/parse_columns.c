@@ -80,7 +80,10 @@ is_enough(struct parsing *p, bool clients)
 	}
 	p->host_is_doubtful =
 		p->format == FORMAT_TABLE && has(p, ROLE_HOST) && !has(p, ROLE_CLIENT);
-	bool what = has(p, ROLE_TARGET) || has(p, ROLE_REQUEST) || has(p, ROLE_ID);
+	/* In a log of requests, an id is the request's. */
+	bool requests = has(p, ROLE_STATUS) || has(p, ROLE_CLIENT) || has(p, ROLE_HOST);
+	bool id = has(p, ROLE_ID) && (!requests || roles_is_named(p->own, ROLE_ID));
+	bool what = has(p, ROLE_TARGET) || has(p, ROLE_REQUEST) || id;
 	return what && has(p, ROLE_TIME);
 }
 

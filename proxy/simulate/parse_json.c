@@ -1,22 +1,32 @@
 /* parse_json.c - one object a line, read as it comes: no tree is built.
  *
- * Only names at the top, and in an object called request, response or alike, mean something; what
- * else is nested is skipped. It is lenient: what follows the object is not looked at.
+ * Names mean something at the top, in an object called request, response or alike, and where the
+ * whole name (a.b.c) is known; what else is nested is skipped. It is lenient: what follows the
+ * object is not looked at.
  */
+#include "proxy/simulate/pairs.h"
 #include "proxy/simulate/parse_inside.h"
 
+enum { DEEPEST = 6, NAME_BYTES = 128 };
+
 struct scan {
-	struct parsing *p;
-	struct entry *e;
+	struct pairs pairs;
 	const char *at, *end;
-	unsigned key_i;
-	uint8_t best[ROLE_COUNT]; /* 1 + rank of what was set */
+	struct buf *scratch;
+};
+
+/* An object: its name, and which roles names have in it that mean nothing as a.b.c. */
+struct place {
+	const struct place *above; /* NULL: the top */
+	struct str name;
+	uint32_t roles;
+	int depth;
 };
 
 static void
 skip_space(struct scan *s)
 {
-	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
+	while (s->at < s->end && (*s->at == ' ' || (*s->at >= '\t' && *s->at <= '\r')))
 		s->at++;
 }
 
@@ -83,12 +93,11 @@ add_unicode(char *to, const char *digits)
 	return 3;
 }
 
-/* Into scratch, which has room for the whole line: views of it stay. */
-static struct str
-unescape(struct scan *s, struct str v)
+/* Views of b stay, for it has the room. */
+struct str
+parse_unescape(struct buf *b, struct str v)
 {
 	static const char from[] = "nrtbf", into[] = "\n\r\t\b\f";
-	struct buf *b = &s->p->scratch;
 	char *to = b->p + b->n, *start = to;
 	for (size_t i = 0; i < v.n; i++) {
 		if (v.p[i] != '\\' || i + 1 == v.n) {
@@ -126,84 +135,110 @@ skip_nested(struct scan *s)
 	return false;
 }
 
-/* The role of a key; the keys of a log come in the same order line after line. */
-static enum role
-role_of(struct scan *s, struct str key, unsigned *rank)
+#define BIT(role) (UINT32_C(1) << ROLE_##role)
+
+/* Objects within which short names count, and as what: a request has an id and a size, too. */
+static const struct {
+	struct str name;
+	uint32_t roles;
+} opened[] = {
+#define OF_REQUESTS                                                                       \
+	(BIT(TIME) | BIT(REQUEST) | BIT(METHOD) | BIT(SCHEME) | BIT(HOST) | BIT(TARGET) | \
+	 BIT(QUERY) | BIT(CLIENT) | BIT(RANGE))
+#define OF_ANSWERS (BIT(STATUS) | BIT(SIZE) | BIT(BYTES) | BIT(CACHE) | BIT(LIFETIME))
+#define OF_BOTH	   (OF_REQUESTS | OF_ANSWERS)
+	{STR_INIT("request"), OF_REQUESTS}, {STR_INIT("req"), OF_REQUESTS},
+	{STR_INIT("response"), OF_ANSWERS}, {STR_INIT("res"), OF_ANSWERS},
+	{STR_INIT("resp"), OF_ANSWERS},	    {STR_INIT("httpRequest"), OF_BOTH},
+	{STR_INIT("http"), OF_BOTH},	    {STR_INIT("properties"), OF_BOTH},
+	{STR_INIT("jsonPayload"), OF_BOTH},
+};
+
+static uint32_t
+roles_within(struct str name)
 {
-	unsigned i = s->key_i < PARSE_KEYS_MOST ? s->key_i++ : PARSE_KEYS_MOST - 1;
-	if (key.n && key.n == s->p->keys[i].n && memcmp(key.p, s->p->keys[i].name, key.n) == 0) {
-		*rank = s->p->keys[i].rank;
-		return (enum role)s->p->keys[i].role;
+	for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+		if (str_eq(name, opened[i].name))
+			return opened[i].roles;
+	return 0;
+}
+
+/* As a.b.c, in to, where it is nested. */
+static struct str
+whole_name(const struct place *in, struct str key, char to[NAME_BYTES])
+{
+	size_t at = NAME_BYTES;
+	if (!in->above)
+		return key;
+	for (struct str part = key;; part = in->name, in = in->above) {
+		if (part.n + 1 > at)
+			return (struct str){0};
+		at -= part.n;
+		memcpy(to + at, part.p, part.n);
+		if (!in->above)
+			return (struct str){to + at, NAME_BYTES - at};
+		to[--at] = '.';
 	}
-	enum role role = roles_find(s->p->own, key, rank);
-	if (key.n < PARSE_KEY_BYTES) {
-		memcpy(s->p->keys[i].name, key.p, key.n);
-		s->p->keys[i].n = (uint8_t)key.n;
-		s->p->keys[i].role = (uint8_t)role;
-		s->p->keys[i].rank = (uint8_t)*rank;
-	}
-	return role;
 }
 
-/* A better name of the same role may have come before. */
+static bool take_object(struct scan *s, const struct place *in);
+
+/* Past its opening bracket. */
 static bool
-set(struct scan *s, enum role role, unsigned rank, struct str value)
+take_nested(struct scan *s, const struct place *in, struct str key, bool leads, bool is_object)
 {
-	if (role == ROLE_NONE || (s->best[role] && s->best[role] <= rank + 1) || value.n == 0)
-		return true;
-	s->best[role] = (uint8_t)(rank + 1);
-	return roles_set(s->e, role, value);
+	/* An object within an opened one means no more than both do: http.request.method. */
+	struct place inner = {.above = in, .name = key, .depth = in->depth + 1};
+	inner.roles = roles_within(key);
+	if (in->above)
+		inner.roles &= in->roles;
+	bool opens = is_object && (leads || inner.roles) && inner.depth < DEEPEST;
+	return opens ? take_object(s, &inner) : skip_nested(s);
 }
 
-/* Objects within which names count. */
+/* A number or a word; null, true and false are nothing. */
 static bool
-is_opened(struct str key)
+take_plain(struct scan *s, struct str *v)
 {
-	static const struct str names[] = {STR_INIT("request"),	    STR_INIT("response"),
-					   STR_INIT("req"),	    STR_INIT("res"),
-					   STR_INIT("httpRequest"), STR_INIT("http")};
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (str_eq(key, names[i]))
-			return true;
-	return false;
+	const char *from = s->at;
+	while (s->at < s->end && !strchr(",}] \t\r\n", *s->at))
+		s->at++;
+	*v = (struct str){from, (size_t)(s->at - from)};
+	bool any = v->n > 0;
+	if (str_eq(*v, STR("null")) || str_eq(*v, STR("true")) || str_eq(*v, STR("false")))
+		v->n = 0;
+	return any;
 }
 
-static bool take_object(struct scan *s, int depth);
-
 static bool
-take_value(struct scan *s, struct str key, int depth)
+take_value(struct scan *s, const struct place *in, struct str key)
 {
-	unsigned rank;
+	char room[NAME_BYTES];
 	bool plain;
 	struct str v;
-	enum role role = role_of(s, key, &rank);
+	struct parse_key k = *pairs_find(&s->pairs, whole_name(in, key, room), key, in->roles);
+	enum role role = (enum role)k.role;
 	skip_space(s);
 	if (s->at == s->end)
 		return false;
 	char c = *s->at;
 	if (c == '{' || c == '[') {
 		s->at++;
-		return c == '{' && depth == 0 && is_opened(key) ? take_object(s, depth + 1)
-								: skip_nested(s);
+		return take_nested(s, in, key, k.leads, c == '{');
 	}
-	if (c == '"') {
-		s->at++;
-		if (!take_string(s, &v, &plain))
-			return false;
-		return set(s, role, rank, plain || role == ROLE_NONE ? v : unescape(s, v));
-	}
-	const char *from = s->at;
-	while (s->at < s->end && *s->at != ',' && *s->at != '}' && *s->at != ' ')
-		s->at++;
-	v = (struct str){from, (size_t)(s->at - from)};
-	if (str_eq(v, STR("null")) || str_eq(v, STR("true")) || str_eq(v, STR("false")))
-		return true;
-	return v.n > 0 && set(s, role, rank, v);
+	if (c != '"')
+		return take_plain(s, &v) && pairs_set(&s->pairs, role, k.rank, v);
+	s->at++;
+	if (!take_string(s, &v, &plain))
+		return false;
+	if (!plain && role != ROLE_NONE)
+		v = parse_unescape(s->scratch, v);
+	return pairs_set(&s->pairs, role, k.rank, v);
 }
 
 /* Its brace was taken. */
 static bool
-take_object(struct scan *s, int depth)
+take_object(struct scan *s, const struct place *in)
 {
 	if (next_is(s, '}'))
 		return true;
@@ -211,7 +246,7 @@ take_object(struct scan *s, int depth)
 		struct str key;
 		bool plain;
 		if (!next_is(s, '"') || !take_string(s, &key, &plain) || !next_is(s, ':') ||
-		    !take_value(s, key, depth))
+		    !take_value(s, in, key))
 			return false;
 		if (next_is(s, ','))
 			continue;
@@ -222,8 +257,12 @@ take_object(struct scan *s, int depth)
 bool
 parse_json(struct parsing *p, struct str line, struct entry *e)
 {
-	struct scan s = {.p = p, .e = e, .at = line.p, .end = line.p + line.n};
+	struct scan s = {.pairs = {.p = p, .e = e},
+			 .at = line.p,
+			 .end = line.p + line.n,
+			 .scratch = &p->scratch};
 	p->scratch.n = 0;
 	buf_room(&p->scratch, line.n + 1);
-	return next_is(&s, '{') && take_object(&s, 0);
+	return next_is(&s, '{') && take_object(&s, &(struct place){0}) &&
+	       pairs_have_object(&s.pairs);
 }

@@ -1,5 +1,4 @@
-/* parse_text.c - lines of words: the common log format and its kin, Squid, HAProxy, `time id size`.
- */
+/* parse_text.c - lines of words: the common log format and its kin, Squid, HAProxy. */
 #include "proxy/simulate/parse_inside.h"
 
 /* The next word of *rest, which it is taken from; empty at the end. */
@@ -13,10 +12,8 @@ take_word(struct str *rest)
 	return word;
 }
 
-/* From behind an opening quote: up to the closing one, which a backslash hides. *rest is what
- * follows. False: there is none. */
-static bool
-take_quoted(struct str *rest, struct str *out)
+bool
+parse_take_quoted(struct str *rest, struct str *out)
 {
 	for (size_t at = 0; at < rest->n; at++) {
 		const char *quote = memchr(rest->p + at, '"', rest->n - at);
@@ -51,34 +48,85 @@ take_bracketed(struct str *rest, struct str *before, struct str *inside)
 	return true;
 }
 
-/* Our own log has host="..." and cache="..." behind the agent. */
+/* A name as sites have it, with a port or without; no address, no number, no name of a file. */
+static bool
+is_site(struct str s)
+{
+	struct str name = str_before(s, ':'), last = name;
+	uint64_t port;
+	if (s.n > name.n && !value_number(str_from(s, name.n + 1), &port))
+		return false;
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+		if (!letter && !(c >= '0' && c <= '9') && c != '-' && c != '.')
+			return false;
+		if (c == '.')
+			last = str_from(name, i + 1);
+	}
+	bool dots = last.n < name.n && last.n >= 2;
+	return (dots && (last.p[0] < '0' || last.p[0] > '9')) || str_eq(name, STR("localhost"));
+}
+
+/* The next name=value, name="value", word or "word" of *rest; a word is a value without a name. False:
+ * there is none. */
+static bool
+take_extra(struct str *rest, struct str *name, struct str *value)
+{
+	while (rest->n && rest->p[0] == ' ')
+		*rest = str_from(*rest, 1);
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != '=' && rest->p[n] != ' ' && rest->p[n] != '"')
+		n++;
+	*name = *value = (struct str){rest->p, n};
+	bool has_value = n < rest->n && rest->p[n] == '=';
+	*rest = str_from(*rest, n + has_value);
+	if (!has_value)
+		name->n = 0;
+	if (rest->n && rest->p[0] == '"') {
+		*rest = str_from(*rest, 1);
+		return parse_take_quoted(rest, value);
+	}
+	if (has_value)
+		*value = take_word(rest);
+	return has_value || n > 0;
+}
+
+/* Our own log has host="...", cache="..." and range="..." behind the agent; others have the site there,
+ * in quotes or without. */
 static void
 take_extras(struct str rest, struct entry *e)
 {
-	for (;;) {
-		struct str name = str_before(rest, '=');
-		if (name.n + 1 >= rest.n)
-			return;
-		rest = str_from(rest, name.n + 1);
-		while (name.n && name.p[0] == ' ')
-			name = str_from(name, 1);
-		struct str value;
-		if (rest.p[0] != '"') {
-			value = take_word(&rest);
-			continue;
-		}
-		rest = str_from(rest, 1);
-		if (!take_quoted(&rest, &value))
-			return;
-		if (str_eq(name, STR("host")) && value.n > 0 && value.p[0] != '-')
+	struct str name, value;
+	while (take_extra(&rest, &name, &value)) {
+		bool site = name.n ? str_eq(name, STR("host")) && value.n && value.p[0] != '-'
+				   : !e->host.n && is_site(value);
+		if (site)
 			e->host = value;
 		if (str_eq(name, STR("cache")))
 			e->cache = value;
+		if (str_eq(name, STR("range")))
+			e->range = value;
 	}
 }
 
-/* host ident user [time] "request" status bytes "referer" "agent" ...; Apache's vhost_combined has
- * the virtual host in front. */
+/* Before the time: client ident user. Apache's vhost_combined has the site in front;
+ * lighttpd has it instead of the ident. */
+static void
+take_client(struct str before, struct entry *e)
+{
+	struct str first = take_word(&before), second = take_word(&before);
+	struct str third = take_word(&before);
+	e->client = first;
+	if (before.n > 1 && second.n > 2 && third.n == 1 && third.p[0] == '-') {
+		e->host = first; /* there is a fourth word */
+		e->client = second;
+	} else if (is_site(second)) {
+		e->host = second;
+	}
+}
+
+/* host ident user [time] "request" status bytes "referer" "agent" ... */
 bool
 parse_clf(struct parsing *p, struct str line, struct entry *e)
 {
@@ -89,24 +137,19 @@ parse_clf(struct parsing *p, struct str line, struct entry *e)
 		return false;
 	e->has_time = true;
 	rest = str_from(rest, 2);
-	if (!take_quoted(&rest, &request) || !roles_set_request(e, request))
+	if (!parse_take_quoted(&rest, &request) || !roles_set_request(e, request))
 		return false;
 	struct str status = take_word(&rest), bytes = take_word(&rest);
 	if (!value_status(status, &e->status))
 		return false;
 	e->has_bytes = value_number(bytes, &e->bytes);
-	e->client = take_word(&before);
-	struct str second = take_word(&before), third = take_word(&before);
-	if (before.n > 1 && second.n > 2 && third.n == 1 && third.p[0] == '-') {
-		e->host = e->client; /* a fourth word: the first one is the site */
-		e->client = second;
-	}
+	take_client(before, e);
 	if (rest.n > 1 && rest.p[0] == ' ' && rest.p[1] == '"') {
 		struct str referer, agent;
 		rest = str_from(rest, 2);
-		if (take_quoted(&rest, &referer) && rest.n > 1 && rest.p[1] == '"') {
+		if (parse_take_quoted(&rest, &referer) && rest.n > 1 && rest.p[1] == '"') {
 			rest = str_from(rest, 2);
-			if (take_quoted(&rest, &agent) && rest.n)
+			if (parse_take_quoted(&rest, &agent) && rest.n)
 				take_extras(rest, e);
 		}
 	}
@@ -139,6 +182,16 @@ parse_squid(struct parsing *p, struct str line, struct entry *e)
 	return true;
 }
 
+/* a/b/c/d/e, of which some may be below 0, or + in front. */
+static bool
+are_timers(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("0123456789/+-", s.p[i]) || !s.p[i])
+			return false;
+	return s.n && memchr(s.p, '/', s.n);
+}
+
 /* ... client:port [time] frontend backend/server a/b/c/d/e status bytes - - ---- 1/1/1/1/0 0/0
  * {host} "request" */
 bool
@@ -158,7 +211,7 @@ parse_haproxy(struct parsing *p, struct str line, struct entry *e)
 	struct str timers = take_word(&rest), status = take_word(&rest);
 	struct str bytes = take_word(&rest);
 	if (!frontend.n || frontend.p[0] == '"' || !memchr(server.p, '/', server.n) ||
-	    !memchr(timers.p, '/', timers.n))
+	    !are_timers(timers))
 		return false;
 	if (!value_status(status, &e->status))
 		e->status = 0; /* -1: no answer */
@@ -177,78 +230,5 @@ parse_haproxy(struct parsing *p, struct str line, struct entry *e)
 	for (colon = before.n; colon && before.p[colon - 1] != ' '; colon--)
 		continue;
 	e->client = str_from(before, colon);
-	return take_quoted(&rest, &request) && roles_set_request(e, request);
-}
-
-/* time id size, apart by blanks, tabs or commas; what follows is not read. */
-bool
-parse_triple(struct parsing *p, struct str line, struct entry *e)
-{
-	(void)p;
-	struct str part[3];
-	size_t at = 0;
-	for (int i = 0; i < 3; i++) {
-		while (at < line.n &&
-		       (line.p[at] == ' ' || line.p[at] == '\t' || line.p[at] == ','))
-			at++;
-		size_t from = at;
-		while (at < line.n && line.p[at] != ' ' && line.p[at] != '\t' && line.p[at] != ',')
-			at++;
-		part[i] = (struct str){line.p + from, at - from};
-	}
-	uint64_t n;
-	struct str whole = str_before(part[0], '.');
-	if (!value_number(part[0], &n) || !value_number(part[2], &e->bytes) || !part[1].n)
-		return false;
-	/* Counters are times here too, and are taken as they are: no guess at their unit. */
-	if (n < UINT64_C(100000000000))
-		e->has_time = value_time(part[0], &e->time_us);
-	else
-		e->has_time = value_time(whole, &e->time_us);
-	e->whole_size = e->has_bytes = true;
-	e->has_id = value_number(part[1], &e->id);
-	if (!e->has_id)
-		e->target = part[1];
-	return e->has_time;
-}
-
-/* ---- libCacheSim's oracleGeneral: u32 time, u64 id, u32 size, i64 next; little endian ---------
- */
-
-bool
-parse_oracle(struct str record, struct entry *e)
-{
-	uint32_t time, size;
-	if (record.n != ORACLE_BYTES)
-		return false;
-	*e = (struct entry){.status = ENTRY_NO_STATUS,
-			    .has_time = true,
-			    .has_id = true,
-			    .has_bytes = true,
-			    .whole_size = true};
-	memcpy(&time, record.p, 4);
-	memcpy(&e->id, record.p + 4, 8);
-	memcpy(&size, record.p + 12, 4);
-	e->time_us = (int64_t)time * 1000000;
-	e->bytes = size;
-	return size > 0;
-}
-
-/* Times do not go back, sizes are not zero, and it is no text. */
-bool
-parse_is_oracle(struct str first)
-{
-	enum { LEAST = 2, MOST = 64 };
-	struct entry e;
-	int64_t last = 0;
-	unsigned n = 0;
-	for (; n < MOST && first.n >= ORACLE_BYTES; n++, first = str_from(first, ORACLE_BYTES)) {
-		int64_t next;
-		memcpy(&next, first.p + 16, 8);
-		if (!parse_oracle((struct str){first.p, ORACLE_BYTES}, &e) || e.time_us < last ||
-		    next < -1 || !memchr(first.p, 0, ORACLE_BYTES))
-			return false;
-		last = e.time_us;
-	}
-	return n >= LEAST || (n == 1 && first.n == 0);
+	return parse_take_quoted(&rest, &request) && roles_set_request(e, request);
 }

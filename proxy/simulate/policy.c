@@ -7,6 +7,7 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
+#include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
 
 #include <math.h>
@@ -24,8 +25,9 @@ enum {
 struct policy {
 	struct policy_spec o;
 	struct sights *sights;
-	struct ghost *ghost; /* one of the two */
+	struct ghost *ghost; /* one of the three */
 	struct lru *lru;
+	struct limit *limit;
 	struct sighting_settings rule;
 	struct budget budget;
 	uint32_t now_s;
@@ -54,7 +56,9 @@ policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_
 	p->sights = sights;
 	p->rule = (struct sighting_settings){.sightings = o->sightings,
 					     .max_object_bytes = o->max_object_bytes};
-	if (o->lru)
+	if (o->bound)
+		p->limit = limit_create();
+	else if (o->lru)
 		p->lru = lru_create(o->disk_bytes, most_rows);
 	else
 		p->ghost = make_ghost(o, most_rows);
@@ -70,6 +74,7 @@ policy_destroy(struct policy **pp)
 		return;
 	ghost_destroy(&p->ghost);
 	lru_destroy(&p->lru);
+	limit_destroy(&p->limit);
 	free(p);
 }
 
@@ -102,8 +107,6 @@ draw(const struct visit *v, uint64_t nth)
 static bool
 is_refused(struct policy *p, const struct visit *v, const struct sighting *s)
 {
-	if (p->o.bound)
-		return !v->again;
 	if (!s->writes)
 		return true;
 	return p->o.exp_bytes &&
@@ -322,11 +325,26 @@ visit(struct policy *p, const struct visit *v, struct twice_filter_sight known, 
 		visit_whole(p, v, &e);
 }
 
+static void
+run_limit(struct policy *p, const struct visit *v, size_t n, unsigned halvings)
+{
+	for (size_t i = 0; i < n; i++) {
+		p->n.requests++;
+		p->n.sent_bytes += v[i].sent;
+		if (v[i].tracked)
+			limit_see(p->limit, &v[i], v[i].large ? 1 : ldexp(1, (int)halvings));
+	}
+}
+
 void
 policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
 	   const struct twice_filter_sight *known, const bool *counts)
 {
 	p->large_bytes = sample.large_bytes;
+	if (p->limit) {
+		run_limit(p, v, n, sample.halvings);
+		return;
+	}
 	if (p->ghost)
 		ghost_thin(p->ghost, sample.halvings, sample.large_bytes);
 	else
@@ -372,12 +390,28 @@ at_least_0(double v)
 	return v > 0 ? v : 0;
 }
 
+/* No cache of this disk and memory exceeds these; nothing is known of writes. */
+static void
+limit_facts(const struct policy *p, struct policy_facts *out)
+{
+	double hits, bytes, all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
+	double room = (double)p->o.disk_bytes + (p->o.lru ? 0 : (double)p->o.memory_bytes);
+	limit_find(p->limit, room, all, &hits, &bytes);
+	out->sample_share = 1;
+	out->hit_ratio = all > 0 ? fmin(hits / all, 1) : 0;
+	out->byte_hit_ratio = sent > 0 ? fmin(bytes / sent, 1) : 0;
+}
+
 /* A sample knows the misses of the whole well, and its hits badly: those of a few hot keys are in
  * it or not. So hits are what is left of all requests (SHARDS-adj of Waldspurger et al.). */
 void
 policy_facts(const struct policy *p, struct policy_facts *out)
 {
 	*out = p->n;
+	if (p->limit) {
+		limit_facts(p, out);
+		return;
+	}
 	struct ghost_stats g = {.sample_share = 1};
 	if (p->ghost)
 		ghost_stats(p->ghost, &g);

@@ -2,7 +2,8 @@
  * sizes, and the counts of what it did.
  *
  * Text      what decides, then settings, joined by "+": "all", "2", "3+capacity=1M", "bound".
- *           "bound" is the rule nobody can have: what is not asked for again is not written.
+ *           "bound" is no cache: it says what none of this size exceeds (limit.h), in hits and in
+ *           bytes, and nothing of writes.
  */
 #ifndef SIMULATE_POLICY_H
 #define SIMULATE_POLICY_H
@@ -14,7 +15,7 @@ enum { POLICY_TEXT_BYTES = 96, POLICY_PARTS = 32 };
 
 struct policy_spec {
 	char text[POLICY_TEXT_BYTES];
-	bool bound;
+	bool bound;	    /* limit.h */
 	unsigned sightings; /* 1: all */
 	struct sights_options sights;
 	uint64_t max_object_bytes; /* 0: what fits */

@@ -12,7 +12,7 @@ enum { LEAST_CAPACITY = 1000 };
 static const char help[] =
 	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
 	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
-	"+budget=10MiB, +slices=off, +ram=1GiB or a share of the disk, +disk=100GiB";
+	"+budget=10MiB, +slices=off, +eviction=twice|lru, +ram=1GiB or a share of the disk, +disk=100GiB";
 
 static int
 set_filter(struct policy_spec *p, const char *value)
@@ -79,6 +79,10 @@ set(struct policy_spec *p, const char *name, const char *value)
 	if (strcmp(name, "slices") == 0) {
 		p->in_one_piece = strcmp(value, "off") == 0;
 		return p->in_one_piece || strcmp(value, "on") == 0 ? 0 : -1;
+	}
+	if (strcmp(name, "eviction") == 0) {
+		p->lru = strcmp(value, "lru") == 0;
+		return p->lru || strcmp(value, "twice") == 0 ? 0 : -1;
 	}
 	if (strcmp(name, "ram") == 0)
 		return set_memory(p, value);

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define NAMES_MOST 24
+#define NAMES_MOST 32
 
 static const struct {
 	const char *word;
@@ -41,6 +41,15 @@ roles_missing(const struct roles_own *own)
 	return NULL;
 }
 
+bool
+roles_is_named(const struct roles_own *own, enum role role)
+{
+	for (unsigned i = 0; own && i < own->n; i++)
+		if (own->rows[i].role == role)
+			return true;
+	return false;
+}
+
 const char *
 roles_words(void)
 {
@@ -72,15 +81,63 @@ roles_find(struct roles_own *own, struct str name, unsigned *rank)
 }
 
 static bool
+leads(const char *known, struct str name)
+{
+	return strlen(known) > name.n && known[name.n] == '.' &&
+	       strncasecmp(known, name.p, name.n) == 0;
+}
+
+bool
+roles_lead(const struct roles_own *own, struct str name)
+{
+	for (unsigned i = 0; own && name.n && i < own->n; i++)
+		if (leads(own->rows[i].name, name))
+			return true;
+	for (enum role r = 0; name.n && r < ROLE_COUNT; r++)
+		for (unsigned i = 0; i < NAMES_MOST && rows[r].names[i]; i++)
+			if (leads(rows[r].names[i], name))
+				return true;
+	return false;
+}
+
+enum role
+roles_of_word(struct str word)
+{
+	enum role r = 0;
+	while (r < ROLE_COUNT && !str_eq(word, str_of(rows[r].word)))
+		r++;
+	return r;
+}
+
+const char *const *
+roles_names(enum role r)
+{
+	return rows[r].names;
+}
+
+static bool
 is_absent(struct str v)
 {
 	return v.n == 0 || (v.n == 1 && v.p[0] == '-');
+}
+
+static bool
+is_method(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] < 'A' || s.p[i] > 'Z')
+			return false;
+	return s.n > 0;
 }
 
 bool
 roles_set_request(struct entry *e, struct str line)
 {
 	struct str method = str_before(line, ' ');
+	if (method.n == line.n && is_method(method)) { /* a log calls so what is the method alone */
+		e->method = method;
+		return true;
+	}
 	struct str target = str_before(str_from(line, method.n + 1), ' ');
 	if (!method.n || !target.n)
 		return false;
@@ -93,11 +150,13 @@ static bool
 set_text(struct entry *e, enum role role, struct str v)
 {
 	switch (role) {
-	case ROLE_METHOD:
-		e->method = v;
+	case ROLE_METHOD: /* traces have numbers for it, of their own */
+		if (v.p[0] < '0' || v.p[0] > '9')
+			e->method = v;
 		break;
-	case ROLE_SCHEME:
-		e->scheme = v;
+	case ROLE_SCHEME: /* HTTP/1.1 is none */
+		if (!memchr(v.p, '/', v.n))
+			e->scheme = v;
 		break;
 	case ROLE_HOST:
 		e->host = v;
@@ -113,6 +172,9 @@ set_text(struct entry *e, enum role role, struct str v)
 		break;
 	case ROLE_CACHE:
 		e->cache = v;
+		break;
+	case ROLE_RANGE:
+		e->range = v;
 		break;
 	case ROLE_REQUEST:
 		return roles_set_request(e, v);

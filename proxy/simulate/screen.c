@@ -4,6 +4,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/serve/routes/route.h"
+#include "proxy/simulate/value.h"
 
 #include <stdlib.h>
 
@@ -178,10 +179,12 @@ find_key(struct screen *s, const struct entry *e, struct visit *v)
 	return SCREENING_TAKEN;
 }
 
+/* Traces have words of their own for it. */
 static bool
 is_get(struct str m)
 {
-	return m.n == 0 || str_ieq(m, STR("GET"));
+	return m.n == 0 || str_ieq(m, STR("GET")) || str_ieq(m, STR("gets")) ||
+	       str_ieq(m, STR("read"));
 }
 
 static bool
@@ -209,6 +212,21 @@ judge(struct screen *s, const struct entry *e, struct visit *v)
 	return find_key(s, e, v);
 }
 
+/* A part's place, and the whole's size, or how much of it there is at least. */
+static void
+take_range(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
+{
+	uint64_t total;
+	if (v->kind != VISIT_PART || !value_range(e->range, &v->at, &total) || v->at > LARGEST ||
+	    total > LARGEST)
+		return;
+	n->has_at = true;
+	n->whole_size = n->whole_size || total > 0;
+	n->bytes = total ? total : v->at + n->bytes;
+	n->has_bytes = n->has_bytes || total > 0;
+	s->n.placed++;
+}
+
 enum screening
 screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
 {
@@ -221,7 +239,10 @@ screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct ca
 	bool has_bytes = e->has_bytes && e->bytes <= LARGEST;
 	v->sent = has_bytes && v->kind != VISIT_CHECKED ? e->bytes : 0;
 	bool whole_size = e->whole_size && v->kind != VISIT_PART; /* a 206 tells its part's */
-	*n = (struct catalogue_news){has_bytes ? e->bytes : 0, has_bytes, whole_size};
+	*n = (struct catalogue_news){.bytes = has_bytes ? e->bytes : 0,
+				     .has_bytes = has_bytes,
+				     .whole_size = whole_size};
+	take_range(s, e, v, n);
 	if (v->kind == VISIT_PART)
 		v->client = (uint32_t)twice_key_hash_of(&s->o.seed, e->client.p ? e->client.p : "",
 							e->client.n)
@@ -232,6 +253,7 @@ screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct ca
 	s->n.checked += v->kind == VISIT_CHECKED;
 	s->n.fractions += e->time_us % 1000000 != 0;
 	s->n.with_lifetime += e->has_lifetime;
+	s->n.no_status += e->status == ENTRY_NO_STATUS;
 	return r;
 }
 

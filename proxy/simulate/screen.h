@@ -63,8 +63,10 @@ struct screen_facts {
 	uint64_t with_query; /* whose URL has a query */
 	uint64_t with_host;
 	uint64_t parts, checked; /* 206, 304 */
+	uint64_t placed;	 /* of the parts: the log says where they begin */
 	uint64_t fractions;	 /* whose time is finer than a second */
 	uint64_t with_lifetime;
+	uint64_t no_status;
 };
 void screen_facts(const struct screen *s, struct screen_facts *out);
 

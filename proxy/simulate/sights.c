@@ -193,6 +193,7 @@ sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filte
 		tick(s, v[i].now_s);
 		counts[i] = is_counted(s, &v[i]);
 		known[i] = see(s, v[i].key, counts[i]);
+		s->n.keys += counts[i] && known[i].sight != TWICE_SIGHT_CURRENT;
 		if (v[i].tracked && v[i].first) {
 			s->n.first++;
 			s->n.false_first += known[i].sight != TWICE_SIGHT_FIRST;

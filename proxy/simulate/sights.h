@@ -34,6 +34,7 @@ void sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes);
 
 struct sights_facts {
 	uint64_t memory_bytes, rotations;
+	uint64_t keys;		     /* that generations have taken in, all together */
 	uint64_t first, false_first; /* URLs that were new, and seemed known */
 };
 void sights_facts(const struct sights *s, struct sights_facts *out);

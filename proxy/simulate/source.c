@@ -18,6 +18,7 @@ struct source {
 	struct input *in;
 	struct parsing parsing;
 	struct source_facts facts;
+	enum cut cut;
 	int64_t last_us;
 	char *buffer; /* owned; from at to n is not read yet */
 	size_t at, n;
@@ -47,6 +48,21 @@ fill(struct source *s, bool *failed)
 	return true;
 }
 
+/* Past a mark of the encoding. False: it is one that is not read. */
+static bool
+skip_mark(struct source *s, char *err, size_t err_bytes)
+{
+	struct str first = {s->buffer, s->n};
+	if (str_starts(first, STR("\xef\xbb\xbf")))
+		s->at = 3;
+	if (!str_starts(first, STR("\xff\xfe")) && !str_starts(first, STR("\xfe\xff")))
+		return true;
+	snprintf(err, err_bytes,
+		 "%s: it is UTF-16; make it UTF-8 first: iconv -f UTF-16 -t UTF-8 %s",
+		 s->facts.name, s->facts.name);
+	return false;
+}
+
 static bool
 detect(struct source *s, const struct source_options *o, char *err, size_t err_bytes)
 {
@@ -57,26 +73,31 @@ detect(struct source *s, const struct source_options *o, char *err, size_t err_b
 		snprintf(err, err_bytes, "%s", s->trouble);
 		return false;
 	}
-	struct str first = {s->buffer, s->n < DETECT ? s->n : DETECT};
-	s->facts.format =
-		o->format == FORMAT_AUTO && first.n ? parse_detect(first, o->own) : o->format;
-	if (s->facts.format == FORMAT_AUTO && !first.n)
-		s->facts.format = FORMAT_CLF; /* an empty log is a log */
-	if (s->facts.format == FORMAT_AUTO) {
-		snprintf(err, err_bytes,
-			 "%s: its format is not known; name it with --format, or its fields "
-			 "with --field (twice simulate --help)",
-			 s->facts.name);
+	if (!skip_mark(s, err, err_bytes))
+		return false;
+	struct str first = {s->buffer + s->at, s->n - s->at};
+	first.n = first.n < DETECT ? first.n : DETECT;
+	struct shape shape = {.format = FORMAT_CLF}; /* an empty log is a log */
+	if (first.n)
+		shape = parse_detect(first, o->format, o->own);
+	if (shape.format == FORMAT_AUTO) {
+		struct buf why = {0};
+		parse_explain(first, o->own, &why);
+		snprintf(err, err_bytes, "%s: %.*s", s->facts.name, (int)why.n, why.p);
+		buf_fini(&why);
 		return false;
 	}
-	parse_init(&s->parsing, s->facts.format, o->own);
+	s->facts.format = shape.format;
+	s->cut = shape.cut;
+	s->at += shape.skip;
+	parse_init(&s->parsing, &shape, o->own);
 	return true;
 }
 
 struct source *
 source_open(const char *name, const struct source_options *o, char *err, size_t err_bytes)
 {
-	struct input *in = input_open(name, err, err_bytes);
+	struct input *in = input_open(name, o->stop, err, err_bytes);
 	if (!in)
 		return NULL;
 	struct source *s = NEW(struct source);
@@ -127,20 +148,14 @@ count_bad(struct source *s)
 	s->facts.bad_lines++;
 }
 
-/* The next line, or record of a binary log; false at the end. */
+/* The next line, object or record; false at the end. */
 static bool
 next_line(struct source *s, struct str *line, bool *failed)
 {
-	bool binary = s->facts.format == FORMAT_ORACLE;
 	for (;;) {
-		size_t left = s->n - s->at;
-		char *from = s->buffer + s->at, *end = NULL;
-		if (binary && left >= ORACLE_BYTES)
-			end = from + ORACLE_BYTES - 1;
-		else if (!binary && left)
-			end = memchr(from, '\n', left);
-		bool skipped = s->skipping;
-		if (!end && left >= SOURCE_LINE_BYTES) {
+		struct str rest = {s->buffer + s->at, s->n - s->at}, left = rest;
+		bool skipped = s->skipping, whole = left.n && parse_cut(&rest, s->cut, line);
+		if (!whole && left.n >= SOURCE_LINE_BYTES) {
 			if (!skipped) {
 				s->facts.lines++;
 				count_bad(s);
@@ -149,12 +164,15 @@ next_line(struct source *s, struct str *line, bool *failed)
 			s->at = s->n;
 			continue;
 		}
-		if (!end && fill(s, failed))
+		if (!whole && fill(s, failed))
 			continue;
-		if (!end && (left == 0 || *failed))
+		if (!whole) { /* the last one, which has moved */
+			rest = (struct str){s->buffer + s->at, s->n - s->at};
+			parse_cut(&rest, s->cut, line);
+		}
+		if (!whole && (line->n == 0 || *failed))
 			return false;
-		*line = (struct str){s->buffer + s->at, end ? (size_t)(end - from) + binary : left};
-		s->at = end ? s->at + line->n + !binary : s->n;
+		s->at = whole ? s->n - rest.n : s->n;
 		s->skipping = false;
 		if (!skipped)
 			return true;
@@ -164,7 +182,7 @@ next_line(struct source *s, struct str *line, bool *failed)
 static enum parsed
 parse(struct source *s, struct str line, struct entry *out)
 {
-	if (s->facts.format != FORMAT_ORACLE)
+	if (s->cut != CUT_RECORDS)
 		return parse_line(&s->parsing, line, out);
 	return parse_oracle(line, out) ? PARSED_ENTRY : PARSED_BAD;
 }

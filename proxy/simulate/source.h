@@ -9,6 +9,8 @@
 
 #include "proxy/simulate/parse.h"
 
+#include <stdatomic.h>
+
 struct source;
 
 enum { SOURCE_BAD_SHOWN = 5, SOURCE_LINE_BYTES = 1 << 20 };
@@ -16,6 +18,7 @@ enum { SOURCE_BAD_SHOWN = 5, SOURCE_LINE_BYTES = 1 << 20 };
 struct source_options {
 	enum format format; /* FORMAT_AUTO: found by looking */
 	struct roles_own *own;
+	const atomic_uint *stop; /* input.h */
 };
 
 struct source_facts {

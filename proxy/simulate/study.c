@@ -17,7 +17,6 @@ enum {
 	LEAST_ENTRIES = 8 << 10,
 	TELL_EVERY_US = 250000,
 };
-static const uint64_t LEAST_DISK = 8 << 20; /* as in the configuration */
 static const uint64_t GIB = UINT64_C(1) << 30;
 static const uint64_t MOST_USED = UINT64_C(8) << 30;
 
@@ -71,25 +70,38 @@ room_of(uint64_t room, double whole)
 	return bytes < 1 ? 1 : (uint64_t)bytes;
 }
 
+static uint64_t
+disk_bytes(const struct run *r, unsigned disk, const struct catalogue_facts *log)
+{
+	uint64_t room = r->o->disks[disk], bytes = room_of(room, log->bytes);
+	bool small = bytes < STUDY_LEAST_DISK && (room & UNITS_ROOM_SHARE); /* of a small log */
+	return small ? STUDY_LEAST_DISK : bytes;
+}
+
+/* Shares of a small log are the same disk. */
+static bool
+is_there_already(const struct run *r, unsigned disk, const struct catalogue_facts *log)
+{
+	for (unsigned d = 0; d < disk; d++)
+		if (disk_bytes(r, d, log) == disk_bytes(r, disk, log))
+			return (r->o->disks[disk] & UNITS_ROOM_SHARE) != 0;
+	return false;
+}
+
 static int
 add_policy(struct run *r, const char *text, unsigned disk, const struct catalogue_facts *log)
 {
 	struct policy_spec base = r->o->base, *spec = &r->specs[r->policies_n];
 	if (r->policies_n == STUDY_ROWS_MOST)
 		return say(r, "these are too many policies; name fewer, or fewer disks");
-	base.urls = r->passes == 2 ? log->urls : 0;
-	base.disk_bytes = room_of(r->o->disks[disk], log->bytes);
-	if (base.disk_bytes < LEAST_DISK && (r->o->disks[disk] & UNITS_ROOM_SHARE))
-		base.disk_bytes = LEAST_DISK; /* of a small log */
+	base.urls = r->passes < 2 ? 0 : log->urls > 0 ? log->urls : 1;
+	base.disk_bytes = disk_bytes(r, disk, log);
 	base.memory_bytes = room_of(r->o->memory, (double)base.disk_bytes);
 	if (policy_parse(spec, &base, text, r->err, r->err_bytes) != 0)
 		return -1;
-	if (spec->disk_bytes < LEAST_DISK && !spec->lru)
+	if (spec->disk_bytes < STUDY_LEAST_DISK && !spec->lru)
 		return say(r, "the proxy's disk is 8MiB at least: give --disk 8MiB or more, or "
 			      "--eviction lru");
-	if (spec->bound && r->passes == 1)
-		return say(r, "the policy \"bound\" needs to know later requests: give files that "
-			      "can be read twice, not standard input");
 	r->disk_of[r->policies_n++] = disk;
 	return 0;
 }
@@ -104,6 +116,8 @@ choose_policies(struct run *r)
 			return say(r,
 				   "a disk as a share of the log's bytes needs a log that can be "
 				   "read twice; give --disk in bytes, such as 100GiB");
+		if (is_there_already(r, d, &log))
+			continue;
 		const char *const *texts = d ? r->o->curves : r->o->policies;
 		unsigned n = d ? r->o->curves_n : r->o->policies_n;
 		for (unsigned i = 0; i < n; i++)
@@ -237,11 +251,27 @@ open_logs(struct run *r)
 {
 	screen_destroy(&r->screen);
 	merge_close(&r->merge);
-	r->merge = merge_open(r->o->logs, r->o->logs_n, &r->o->source, r->err, r->err_bytes);
+	struct source_options so = r->o->source;
+	so.stop = r->o->stop;
+	r->merge = merge_open(r->o->logs, r->o->logs_n, &so, r->err, r->err_bytes);
 	if (!r->merge)
 		return -1;
 	r->screen = screen_create(&r->o->screen);
 	return 0;
+}
+
+/* 0; -1: no log has a line. */
+static int
+expect_lines(struct run *r)
+{
+	struct source_facts f;
+	for (unsigned i = 0; i < merge_count(r->merge); i++) {
+		merge_facts(r->merge, i, &f);
+		if (f.lines)
+			return 0;
+	}
+	return say(r, r->stopped ? "it was stopped before there was a line"
+				 : "the log is empty: there are no lines in it");
 }
 
 /* Ends the feed; -1 when the log could not be read to its end. */
@@ -255,7 +285,7 @@ end_feed(struct run *r)
 	/* Of a log that grows, or was left in the middle, the second pass sees no more. */
 	if (r->pass == 1)
 		r->most_entries = entries;
-	return failed ? say(r, merge_trouble(r->merge)) : 0;
+	return failed ? say(r, merge_trouble(r->merge)) : expect_lines(r);
 }
 
 /* Over what time the policies have run. */
@@ -287,6 +317,7 @@ go_through(struct run *r)
 		tell(r);
 		r->stopped = is_told_to_stop(r);
 	}
+	r->stopped = r->stopped || is_told_to_stop(r); /* a pipe ends then */
 	return end_feed(r);
 }
 
@@ -414,4 +445,13 @@ study_baseline(const struct study *s, const struct study_row *row)
 		if (s->rows[i].disk == row->disk && strcmp(s->rows[i].spec.text, "all") == 0)
 			return &s->rows[i];
 	return NULL;
+}
+
+bool
+study_has_urls(const struct study *s)
+{
+	for (unsigned i = 0; i < s->logs_n; i++)
+		if (parse_has_urls(s->logs[i].format))
+			return true;
+	return false;
 }

@@ -12,6 +12,9 @@
 
 #include <stdatomic.h>
 
+/* The least disk of the proxy, as in the configuration; a smaller share of a log is taken as this. */
+enum { STUDY_LEAST_DISK = 8 << 20 };
+
 enum { STUDY_DISKS_MOST = 16, STUDY_POLICIES_MOST = 64, STUDY_ROWS_MOST = 256 };
 
 struct study_progress {
@@ -73,6 +76,8 @@ unsigned study_passes(const struct study_options *o);
 int study_run(struct study *out, const struct study_options *o, char *err, size_t err_bytes);
 void study_fini(struct study *s);
 
+/* Whether a log of it tells URLs: others are traces of numbers. */
+bool study_has_urls(const struct study *s);
 /* The row that a row is compared with: all is admitted, at the same disk. NULL: none was run. */
 const struct study_row *study_baseline(const struct study *s, const struct study_row *row);
 

@@ -1,7 +1,7 @@
 /* value.c - numbers and times, digit by digit. */
 #include "proxy/simulate/value.h"
 
-static const int64_t US = 1000000;
+static const int64_t US = 1000000, SINCE_1601_US = 11644473600 * INT64_C(1000000);
 
 static bool
 is_digit(char c)
@@ -29,6 +29,18 @@ value_number(struct str s, uint64_t *out)
 		return false;
 	*out = n;
 	return true;
+}
+
+bool
+value_range(struct str s, uint64_t *from, uint64_t *total)
+{
+	if (str_starts(s, STR("bytes")))
+		s = str_from(s, 6);
+	struct str first = str_before(s, '-'), of = str_from(s, str_before(s, '/').n + 1);
+	*total = 0;
+	if (first.n == s.n || !value_number(str_trim(first), from))
+		return false;
+	return of.n == 0 || str_eq(of, STR("*")) || (value_number(of, total) && *from < *total);
 }
 
 bool
@@ -158,13 +170,15 @@ clf_time(struct str s, int64_t *us)
 	return take_clock(s, days_of(y, m, d), us);
 }
 
+/* Also with slashes for its dashes. */
 static bool
 iso_time(struct str s, int64_t *us)
 {
 	int y = take_digits(&s, 4);
-	bool dash = take(&s, '-');
+	char between = s.n && s.p[0] == '/' ? '/' : '-';
+	bool dash = take(&s, between);
 	int m = take_digits(&s, 2);
-	dash = take(&s, '-') && dash;
+	dash = take(&s, between) && dash;
 	int d = take_digits(&s, 2);
 	if (!dash || !is_date(y, m, d) ||
 	    !(take(&s, 'T') || take(&s, ' ') || take(&s, 't') || take(&s, '\t')))
@@ -172,7 +186,21 @@ iso_time(struct str s, int64_t *us)
 	return take_clock(s, days_of(y, m, d), us);
 }
 
-/* Seconds until the year 5138, then milliseconds, microseconds and nanoseconds. */
+/* 20160201164604 */
+static bool
+compact_time(struct str s, int64_t *us)
+{
+	int y = take_digits(&s, 4), m = take_digits(&s, 2), d = take_digits(&s, 2);
+	int h = take_digits(&s, 2), min = take_digits(&s, 2), sec = take_digits(&s, 2);
+	if (s.n || y > 2200 || !is_date(y, m, d) || h < 0 || h > 23 || min < 0 || min > 59 ||
+	    sec < 0 || sec > 60)
+		return false;
+	*us = (days_of(y, m, d) * 86400 + h * 3600 + min * 60 + sec) * US;
+	return true;
+}
+
+/* Seconds until the year 5138, then milliseconds, microseconds, Windows' tenths of microseconds
+ * since 1601 (of the years 1917 to 2170), and nanoseconds. */
 static bool
 epoch_time(struct str s, int64_t *us)
 {
@@ -187,8 +215,12 @@ epoch_time(struct str s, int64_t *us)
 		*us = (int64_t)n * US + fraction;
 	else if (n < UINT64_C(100000000000000))
 		*us = (int64_t)n * 1000;
+	else if (n < UINT64_C(100000000000000000))
+		*us = (int64_t)n;
+	else if (n < UINT64_C(180000000000000000))
+		*us = (int64_t)(n / 10) - SINCE_1601_US;
 	else
-		*us = n < UINT64_C(100000000000000000) ? (int64_t)n : (int64_t)(n / 1000);
+		*us = (int64_t)(n / 1000);
 	return true;
 }
 
@@ -198,8 +230,10 @@ value_time(struct str s, int64_t *us)
 	s = str_trim(s);
 	if (s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
 		s = (struct str){s.p + 1, s.n - 2};
-	if (s.n > 4 && s.p[4] == '-')
+	if (s.n > 4 && (s.p[4] == '-' || s.p[4] == '/'))
 		return iso_time(s, us);
+	if (s.n == 14 && compact_time(s, us))
+		return true;
 	if (s.n > 2 && s.p[2] == '/')
 		return clf_time(s, us);
 	return epoch_time(s, us);
@@ -209,7 +243,7 @@ bool
 value_clf_time(struct str s, struct value_clock *memo, int64_t *us)
 {
 	enum { MINUTE = sizeof memo->minute, SECOND = MINUTE + 1, ZONE = MINUTE + 3, ALL = 26 };
-	bool whole = s.n == ALL && s.p[MINUTE] == ':' && is_digit(s.p[SECOND]) &&
+	bool whole = s.n == ALL && s.p[MINUTE] == ':' && s.p[SECOND] >= '0' && s.p[SECOND] < '6' &&
 		     is_digit(s.p[SECOND + 1]) && memcmp(s.p + ZONE, " +0000", 6) == 0;
 	if (whole && memcmp(s.p, memo->minute, MINUTE) == 0) {
 		*us = (memo->at_s + (s.p[SECOND] - '0') * 10 + (s.p[SECOND + 1] - '0')) * US;

@@ -24,6 +24,8 @@ struct visit {
 	uint32_t client;
 	uint16_t key_bytes;
 	uint8_t kind;
+	uint64_t
+		since; /* visits from the one before for its URL to this one; 0: that could not be of use */
 	bool tracked; /* its URL is in the catalogue: all below is known */
 	bool large;   /* ... because it is large, whatever its key */
 	bool first;   /* the log never asked for it before */

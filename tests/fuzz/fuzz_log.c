@@ -2,7 +2,7 @@
  * entered in the catalogue.
  * rooms: simulate serve config cache http base filter
  *
- * The first byte says which format is asked for, if any.
+ * The first byte says which format is asked for; 8: none.
  */
 #include "config/config.h"
 #include "proxy/simulate/screen.h"
@@ -52,9 +52,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		config_init(&config);
 	if (n == 0)
 		return 0;
-	struct source_options o = {.format = data[0] % (FORMAT_COUNT + 2)};
-	if (o.format > FORMAT_AUTO)
-		o.format = FORMAT_AUTO;
+	struct source_options o = {.format = data[0] == 8 ? FORMAT_AUTO : data[0] % FORMAT_COUNT};
 	char name[64], err[512];
 	int fd = memfd_create("log", 0);
 	if (fd < 0 || write(fd, data + 1, n - 1) != (ssize_t)(n - 1))

@@ -17,14 +17,15 @@ look_at(struct str s)
 }
 
 static void
-read_as(enum format f, struct str text)
+read_as(const struct shape *shape, struct str text)
 {
 	struct parsing p;
 	struct entry e;
-	parse_init(&p, f, NULL);
+	parse_init(&p, shape, NULL);
+	text = str_from(text, shape->skip);
 	while (text.n) {
-		struct str line = str_before(text, '\n');
-		text = str_from(text, line.n + 1);
+		struct str line;
+		parse_cut(&text, shape->cut, &line);
 		if (parse_line(&p, line, &e) != PARSED_ENTRY)
 			continue;
 		if (!e.has_time || (!e.target.n && !e.has_id))
@@ -44,10 +45,15 @@ int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
 	struct str text = {(const char *)data, n};
-	enum format f = parse_detect(text, NULL);
-	if (f != FORMAT_AUTO)
-		read_as(f, text);
-	for (f = 0; f < FORMAT_COUNT; f++)
-		read_as(f, text);
+	struct shape found = parse_detect(text, FORMAT_AUTO, NULL), s = {0};
+	if (found.format != FORMAT_AUTO)
+		read_as(&found, text);
+	for (; s.wrap < WRAP_COUNT; s.wrap++)
+		for (s.format = 0; s.format < FORMAT_COUNT; s.format++)
+			read_as(&s, text);
+	struct buf why = {0};
+	parse_explain(text, NULL, &why);
+	look_at(buf_str(&why));
+	buf_fini(&why);
 	return 0;
 }

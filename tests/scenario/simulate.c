@@ -42,6 +42,7 @@ SCENARIO("the log is described, each policy has a row, and assumptions are said"
 	expect_says(o, "for 80 URLs of 328 kB");
 	expect_says(o, "asked for once: 75.0% of URLs, 75.0% of bytes");
 	expect_says(o, "left out: 2: not a GET; 2: a status other than");
+	expect_says(o, "Nothing is suggested from 120 requests: it takes 10000 at least.");
 	expect_says(o, "Taken for granted");
 	expect_says(o, "sizes are of the bytes sent");
 	expect_says(o, "Times are whole seconds");
@@ -75,6 +76,10 @@ SCENARIO("what can be read once only is read once")
 /* clang-format off */
 static const struct { const char *says, *flag, *value, *wrong; int status; } mistakes[] = {
 	{ "a log that is not there", "--disk", "1GiB", "cannot read none.log: No such file", 1 },
+	{ "no size", "--disk", "", "--disk needs a value", 2 },
+	{ "a list of nothing", "--disk", ",", "\",\" names nothing; write sizes such as 100GiB or 10%", 2 },
+	{ "less than the least", "--disk", "1MiB", "the proxy's disk is 8MiB at least: give --disk 8MiB", 1 },
+	{ "no policy", "--policies", ",", "names nothing; write policies such as all,2,3", 2 },
 	{ "a size that is none", "--disk", "large", "\"large\" is no size of a disk; write", 2 },
 	{ "a policy that is none", "--policies", "some", "\"some\" is no policy; write all", 2 },
 	{ "a format that is none", "--format", "xml", "there is no format \"xml\"; there are auto, clf", 2 },
@@ -95,4 +100,60 @@ SCENARIO("mistakes are told in one sentence with a way out")
 	}
 	struct output o = program(edge_binary(), "simulate");
 	expect_that(o.status == 2 && strstr(o.err, "name at least one log"), "%s", o.err);
+}
+
+static char *
+put_log(const char *text_of)
+{
+	char *path = text("%s/some.log", kit_dir());
+	FILE *f = fopen(path, "w");
+	fputs(text_of, f);
+	fclose(f);
+	return path;
+}
+
+SCENARIO("a log that no format fits is refused with the names that were looked for")
+{
+	struct output o =
+		program(edge_binary(), "simulate",
+			put_log("{\"ts\":1,\"req\":{\"full_uri\":\"/a\"},\"status\":200}\n"));
+	expect_int(o.status, 1);
+	expect_that(strstr(o.err, "no URL and no id of an object is among their names: ts, "
+				  "req.full_uri, status. Looked for were request_uri,") &&
+			    strstr(o.err, "--field target=req.full_uri"),
+		    "%s", o.err);
+	o = program(edge_binary(), "simulate", "--field", "target=req.full_uri",
+		    text("%s/some.log", kit_dir()));
+	expect_int(o.status, 0);
+	expect_says(o, "taken: 1 requests");
+	o = program(edge_binary(), "simulate", put_log(""));
+	expect_that(o.status == 1 && strstr(o.err, "the log is empty"), "%d: %s", o.status, o.err);
+}
+
+SCENARIO("a log that is read, but looks like no requests, is warned of before all else")
+{
+	char *path = text("%s/some.log", kit_dir());
+	FILE *f = fopen(path, "w");
+	for (int i = 0; i < 200; i++)
+		fprintf(f, "{\"time\":%d,\"host\":\"a\",\"url\":\"/%d\",\"size\":%d}\n",
+			1795324844 + i, i, 100 + i);
+	fclose(f);
+	struct output o = program(edge_binary(), "simulate", path);
+	expect_int(o.status, 0);
+	expect_that(strncmp(o.out, "Warning: No request has a status", 32) == 0, "%s", o.out);
+	expect_says(o, "\nWarning: No URL is asked for twice.");
+	o = program(edge_binary(), "simulate", "--json", path);
+	expect_says(o, "\"warnings\": [\n    \"No request has a status");
+}
+
+SCENARIO("told to end while a pipe is open, it says what it has read")
+{
+	struct output o = program(
+		"sh", "-c",
+		text("mkfifo %s/pipe; %s simulate --disk 1GiB %s/pipe & p=$!; exec 3>%s/pipe; "
+		     "cat %s >&3; kill -INT $p; wait $p",
+		     kit_dir(), edge_binary(), kit_dir(), kit_dir(), wonders()));
+	expect_int(o.status, 0);
+	expect_says(o, "taken: 120 requests over");
+	expect_says(o, "stopped before the end");
 }

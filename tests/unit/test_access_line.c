@@ -47,6 +47,12 @@ START_TEST(combined_and_then_more)
 		"cache=\"twice; hit; ttl=60; detail=ram\" head_us=38 total_us=41\n");
 	l.cut = true;
 	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l), "total_us=41 cut\n"));
+	l.range = STR("bytes=0-\"9");
+	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l),
+				     "total_us=41 range=\"bytes=0-\\x229\" cut\n"));
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_json, &l), ",\"range\":\"bytes=0-\\u00229\""));
+	l.range = STR("");
 	l.id = STR("4f");
 	ck_assert_ptr_nonnull(
 		strstr(printed(access_line_combined, &l), "total_us=41 cut id=\"4f\"\n"));

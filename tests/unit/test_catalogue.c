@@ -8,7 +8,10 @@ static struct visit
 seen(struct catalogue *c, uint64_t key, uint64_t bytes, enum visit_kind kind, bool whole)
 {
 	struct visit v = {.key = {key, key}, .kind = (uint8_t)kind, .now_s = 100};
-	catalogue_see(c, &v, &(struct catalogue_news){bytes, kind != VISIT_CHECKED, whole});
+	catalogue_see(c, &v,
+		      &(struct catalogue_news){.bytes = bytes,
+					       .has_bytes = kind != VISIT_CHECKED,
+					       .whole_size = whole});
 	return v;
 }
 

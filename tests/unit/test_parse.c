@@ -79,6 +79,13 @@ static const struct { const char *text; int64_t us; } times[] = {
 	{ "22/Nov/2026:05:20", -1 }, { "99999999999999999999", -1 }, { "22-Nov-2026:05:20:44", -1 },
 };
 
+static const struct { const char *text; int64_t from; uint64_t total; } parts[] = {
+	{ "bytes=0-99", 0, 0 }, { "bytes=5-", 5, 0 }, { "5-9", 5, 0 }, { "bytes 5-9/20", 5, 20 },
+	{ "bytes=5-9,11-12", 5, 0 }, { "bytes 5-9/*", 5, 0 }, { "bytes=-5", -1, 0 }, { "", -1, 0 },
+	{ "5", -1, 0 }, { "bytes */20", -1, 0 }, { "bytes=x-9", -1, 0 }, { "bytes 25-29/20", -1, 0 },
+	{ "bytes=99999999999999999999-", -1, 0 },
+};
+
 static const char *const nonsense[] = {
 	"", "\n", "hello world", "{", "{\"a\"", "{\"a\":}", "{\"time\":1,\"url\":\"/a\"", "[", "\"", "#",
 	"1.2.3.4 - - [22/Nov/2026:05:20:44 +0000] \"GET /a", "1.2.3.4 - - [22/Nov/2026:05:20:44 +0000] \"\" 200 5",
@@ -86,6 +93,18 @@ static const char *const nonsense[] = {
 	"{\"time\":1795324844,\"status\":200}", "1.2.3.4 - - [32/Nov/2026:25:20:44 +0000] \"GET /a HTTP/1.1\" 200 5",
 };
 /* clang-format on */
+
+static enum format
+detect(const char *text)
+{
+	return parse_detect(str_of(text), FORMAT_AUTO, NULL).format;
+}
+
+static void
+begin(struct parsing *p, enum format f, struct roles_own *own)
+{
+	parse_init(p, &(struct shape){.format = f}, own);
+}
 
 static bool
 is(struct str s, const char *z)
@@ -111,11 +130,10 @@ START_TEST(a_line)
 	struct parsing p;
 	struct entry e;
 	const char *says = lines[_i].says;
-	ck_assert_msg(parse_detect(str_of(lines[_i].text), NULL) == lines[_i].format,
-		      "%s: taken for %s", says,
-		      parse_word(parse_detect(str_of(lines[_i].text), NULL)));
+	ck_assert_msg(detect(lines[_i].text) == lines[_i].format, "%s: taken for %s", says,
+		      parse_word(detect(lines[_i].text)));
 	for (int twice = 0; twice < 2; twice++) { /* the second time with what was remembered */
-		parse_init(&p, lines[_i].format, NULL);
+		begin(&p, lines[_i].format, NULL);
 		if (twice)
 			read_all(&p, lines[_i].text, &e);
 		ck_assert_msg(read_all(&p, lines[_i].text, &e) == PARSED_ENTRY, "%s", says);
@@ -145,12 +163,23 @@ START_TEST(a_time)
 }
 END_TEST
 
+START_TEST(a_range)
+{
+	uint64_t from = 0, total = 0;
+	bool yes = value_range(str_of(parts[_i].text), &from, &total);
+	ck_assert_msg(yes == (parts[_i].from >= 0), "%s", parts[_i].text);
+	ck_assert_msg(!yes || (from == (uint64_t)parts[_i].from && total == parts[_i].total),
+		      "%s: %llu of %llu", parts[_i].text, (unsigned long long)from,
+		      (unsigned long long)total);
+}
+END_TEST
+
 START_TEST(nonsense_is_no_entry)
 {
 	for (enum format f = 0; f < FORMAT_COUNT; f++) {
 		struct parsing p;
 		struct entry e;
-		parse_init(&p, f, NULL);
+		begin(&p, f, NULL);
 		ck_assert_msg(parse_line(&p, str_of(nonsense[_i]), &e) != PARSED_ENTRY, "%s: %s",
 			      parse_word(f), nonsense[_i]);
 		parse_fini(&p);
@@ -167,12 +196,12 @@ START_TEST(names_of_fields_can_be_given)
 	ck_assert_int_eq(roles_name(&own, "time", "when"), 0);
 	ck_assert_int_eq(roles_name(&own, "bytes", "n"), 0);
 	ck_assert_int_eq(roles_name(&own, "colour", "n"), -1);
-	parse_init(&p, FORMAT_JSON, &own);
+	begin(&p, FORMAT_JSON, &own);
 	struct str line = STR("{\"when\":5,\"url\":\"/no\",\"my_url\":\"/a\",\"n\":7}");
 	ck_assert_int_eq(parse_line(&p, line, &e), PARSED_ENTRY);
 	ck_assert(is(e.target, "/a") && e.bytes == 7 && e.time_us == 5000000);
-	ck_assert_int_eq(parse_detect(line, &own), FORMAT_JSON);
-	ck_assert_int_eq(parse_detect(STR("{\"when\":5,\"n\":7}\n"), NULL), FORMAT_AUTO);
+	ck_assert_int_eq(parse_detect(line, FORMAT_AUTO, &own).format, FORMAT_JSON);
+	ck_assert_int_eq(detect("{\"when\":5,\"n\":7}\n"), FORMAT_AUTO);
 	parse_fini(&p);
 }
 END_TEST
@@ -182,12 +211,31 @@ START_TEST(a_log_may_begin_with_other_words)
 	struct buf log = {0};
 	for (int i = 0; i < 100; i++)
 		buf_add_lit(&log, "the server has been started, and says so at length\n");
-	ck_assert_int_eq(parse_detect(buf_str(&log), NULL), FORMAT_AUTO);
+	ck_assert_int_eq(parse_detect(buf_str(&log), FORMAT_AUTO, NULL).format, FORMAT_AUTO);
 	for (int i = 0; i < 200; i++)
 		buf_add_lit(&log, "192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" "
 				  "200 2326\n");
-	ck_assert_int_eq(parse_detect(buf_str(&log), NULL), FORMAT_CLF);
+	ck_assert_int_eq(parse_detect(buf_str(&log), FORMAT_AUTO, NULL).format, FORMAT_CLF);
 	buf_fini(&log);
+}
+END_TEST
+
+START_TEST(a_second_that_is_none_is_none_the_second_time_too)
+{
+	static const char *const seconds[] = {"44", "99", "44", "61", "60", "59"};
+	struct parsing p;
+	struct entry e;
+	char line[128];
+	begin(&p, FORMAT_CLF, NULL);
+	for (int i = 0; i < COUNT(seconds); i++) {
+		snprintf(line, sizeof line,
+			 "1.2.3.4 - - [22/Nov/2026:05:20:%s +0000] \"GET /a HTTP/1.1\" 200 5",
+			 seconds[i]);
+		ck_assert_msg((parse_line(&p, str_of(line), &e) == PARSED_ENTRY) ==
+				      (strcmp(seconds[i], "60") <= 0),
+			      "%s", seconds[i]);
+	}
+	parse_fini(&p);
 }
 END_TEST
 
@@ -195,7 +243,7 @@ START_TEST(a_query_in_a_column_of_its_own)
 {
 	struct parsing p;
 	struct entry e;
-	parse_init(&p, FORMAT_W3C, NULL);
+	begin(&p, FORMAT_W3C, NULL);
 	read_all(&p, "#Fields: date time cs-uri-stem cs-uri-query\n2026-11-22\t05:20:44\t/a\tx=1",
 		 &e);
 	ck_assert(is(e.target, "/a") && is(e.query, "x=1"));
@@ -205,6 +253,7 @@ START_TEST(a_query_in_a_column_of_its_own)
 }
 END_TEST
 
-UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(nonsense_is_no_entry, nonsense),
-     TEST(names_of_fields_can_be_given), TEST(a_log_may_begin_with_other_words),
-     TEST(a_query_in_a_column_of_its_own))
+UNIT("parse", LOOP(a_line, lines), LOOP(a_time, times), LOOP(a_range, parts),
+     LOOP(nonsense_is_no_entry, nonsense), TEST(names_of_fields_can_be_given),
+     TEST(a_log_may_begin_with_other_words), TEST(a_query_in_a_column_of_its_own),
+     TEST(a_second_that_is_none_is_none_the_second_time_too))

@@ -352,6 +352,7 @@ END_TEST
 START_TEST(what_if_is_told_as_a_change_of_what_is)
 {
 	start();
+	r.uptime_s = 30;
 	r.n[METRIC_REQUESTS] = 1000;
 	r.n[METRIC_HITS] = 600;
 	r.cache.written_bytes = 10000;
@@ -378,9 +379,53 @@ START_TEST(what_if_is_told_as_a_change_of_what_is)
 }
 END_TEST
 
+static const struct {
+	const char *says;
+	double uptime_s, off_requests, now_written;
+	unsigned requests;
+	bool known;
+	const char *words; /* of sightings: 1, which writes 5,000 bytes and hits 20 more */
+} what_ifs[] = {
+	{"a share of what is written now", 30, 0, 10000, 1000, true,
+	 "+50.0% writes, +2.0 points of hits"},
+	{"bytes, where now none are", 30, 0, 0, 1000, true,
+	 "5000 bytes written where now none are, +2.0 points of hits"},
+	{"the first half minute", 29, 0, 10000, 1000, false, "not known yet"},
+	{"few requests", 300, 0, 10000, 999, false, "not known yet"},
+	{"a model that is off", 300, -31, 10000, 1000, false, "not known yet"},
+	{"a model that is off the other way", 300, 31, 10000, 1000, false, "not known yet"},
+};
+
+START_TEST(what_if_says_what_it_knows)
+{
+	start();
+	r.uptime_s = what_ifs[_i].uptime_s;
+	r.n[METRIC_REQUESTS] = what_ifs[_i].requests;
+	struct whatif_stats *w = &r.baseline.what_if;
+	w->off_requests = what_ifs[_i].off_requests;
+	w->rows[WHATIF_NOW] =
+		(struct whatif_told){.told = true, .written_bytes = what_ifs[_i].now_written};
+	w->rows[WHATIF_SIGHTINGS_1] =
+		(struct whatif_told){.told = true, .more_requests = -20, .more_written = 5000};
+	json_t *top = as_json(), *row = json_array_get(at(top, "what_if.rows"), 1);
+	char want[128];
+	snprintf(want, sizeof want, "with sightings: 1: %s", what_ifs[_i].words);
+	ck_assert_str_eq(json_string_value(at(row, "says")), want);
+	ck_assert_int_eq(json_is_true(at(top, "what_if.known")), what_ifs[_i].known);
+	ck_assert_int_eq(json_is_null(at(row, "written_change")), what_ifs[_i].now_written == 0);
+	ck_assert_double_eq(json_real_value(at(row, "more_written_bytes")), 5000);
+	json_decref(top);
+	bool hits = strstr(as_text(), "twice_what_if_hit_ratio_change{") != NULL;
+	bool written = strstr(as_text(), "twice_what_if_written_change_ratio{") != NULL;
+	ck_assert_int_eq(hits, what_ifs[_i].known);
+	ck_assert_int_eq(written, what_ifs[_i].known && what_ifs[_i].now_written > 0);
+}
+END_TEST
+
 UNIT("report", LOOP(generations_that_turn_fast_raise_a_gauge, turns),
-     TEST(what_if_is_told_as_a_change_of_what_is), LOOP(json_has_what_was_promised, promised),
-     TEST(one_hit_urls_are_what_is_saved), TEST(saving_nothing_is_zero_and_writing_more_is_below),
+     TEST(what_if_is_told_as_a_change_of_what_is), LOOP(what_if_says_what_it_knows, what_ifs),
+     LOOP(json_has_what_was_promised, promised), TEST(one_hit_urls_are_what_is_saved),
+     TEST(saving_nothing_is_zero_and_writing_more_is_below),
      TEST(hit_ratio_and_what_it_would_have_been), TEST(numbers_that_are_none_do_not_break_it),
      TEST(prometheus_counters_end_in_total), LOOP(every_verdict_is_a_label, labels),
      LOOP(every_outcome_is_a_label, outcomes), TEST(histograms_are_cumulative_and_end_in_inf),

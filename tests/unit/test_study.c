@@ -6,6 +6,7 @@
 #include "config/units.h"
 #include "proxy/simulate/account.h"
 #include "proxy/simulate/advice.h"
+#include "proxy/simulate/doubts.h"
 #include "proxy/simulate/page.h"
 #include "tests/kit/own_clock.h"
 #include "tests/kit/tmpdir.h"
@@ -126,8 +127,7 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 	ck_assert_double_eq(two->fetched, _i ? N1 + 2 * N2 : N1 + N2);
 	ck_assert_double_eq_tol(1 - two->written_bytes / all->written_bytes, (double)N1 / (N1 + N2),
 				0.002);
-	ck_assert_double_eq(facts_of(&s, "bound")->written_objects, N2);
-	ck_assert_double_eq(facts_of(&s, "bound")->once_written_objects, 0);
+	ck_assert_double_eq_tol(facts_of(&s, "bound")->hit_ratio, all->hit_ratio, 1e-9);
 	ck_assert_double_eq(facts_of(&s, "3")->written_objects, N2);
 	ck_assert_double_eq(facts_of(&s, "2+filter=exact")->written_objects, N2);
 	ck_assert_double_eq(s.log.once_urls, N1);
@@ -399,6 +399,44 @@ START_TEST(a_large_object_lies_in_slices)
 	ck_assert_double_ge(in_slices->written_bytes, SLICES * SLICE);
 	ck_assert_double_lt(in_slices->written_bytes, SLICES * SLICE * 1.01);
 	ck_assert_double_gt(whole->origin_bytes, SLICES * SLICE);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+static const struct {
+	const char *name, *before, *behind;
+	unsigned placed;
+	double missed;
+} told_ranges[] = {
+	{"range", "bytes=", "", 32, 2 + 1},
+	{"content_range", "bytes ", "/8388608", 32, 2 + 1},
+	{"another", "", "", 0, 8}, /* not told */
+};
+
+/* Two slices of eight are asked for, again and again, and then all. Where the log does not say which
+ * ones, they are taken as one behind the other. */
+START_TEST(parts_lie_where_their_ranges_are)
+{
+	enum { ASKED = 32, SLICE = 1 << 20 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < ASKED; i++) {
+		int at = (i % 2 ? 1 : 5) * SLICE;
+		fprintf(f,
+			"{\"time\":%d,\"url\":\"/film\",\"status\":206,\"body_bytes\":%d,\"%s\":\"%s%d-%d%s\"}\n",
+			1795324800 + 100 * i, SLICE, told_ranges[_i].name, told_ranges[_i].before,
+			at, at + SLICE - 1, told_ranges[_i].behind);
+	}
+	fprintf(f, "{\"time\":1795328900,\"url\":\"/film\",\"status\":200,\"body_bytes\":%d}\n",
+		8 * SLICE);
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	ck_assert_uint_eq(s.screen.parts, ASKED);
+	ck_assert_uint_eq(s.screen.placed, told_ranges[_i].placed);
+	ck_assert_double_eq(facts_of(&s, "all")->missed, told_ranges[_i].missed);
 	study_fini(&s);
 	end();
 }
@@ -753,7 +791,7 @@ START_TEST(a_generation_is_a_quarter_of_a_turn)
 	o.policies[0] = _i ? "2" : "2+rotate=24h";
 	o.policies_n = 1;
 	run(&s, &o);
-	advice_find(&a, &s, 0);
+	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(strstr(a.yaml, _i ? "rotate_after: auto\n" : "rotate_after: 1d\n"));
 	study_fini(&s);
 	end();
@@ -802,11 +840,12 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 	o.disks_n = COUNT(disks);
 	for (unsigned i = 0; i < o.disks_n; i++)
 		o.disks[i] = UNITS_ROOM_SHARE | disks[i];
-	o.memory = UNITS_ROOM_SHARE | 100000;
+	o.memory = 16 << 20;
 	o.curves[o.curves_n++] = "all";
 	o.curves[o.curves_n++] = "2";
+	o.tbw = UINT64_C(600) << 40;
 	run(&s, &o);
-	advice_find(&a, &s, UINT64_C(600) << 40);
+	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(a.row);
 	ck_assert(!a.row->spec.bound && !a.row->spec.exp_bytes);
 	for (unsigned i = 0; i < s.rows_n; i++) {
@@ -816,6 +855,12 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 				      fabs(r->facts.hit_ratio - a.row->facts.hit_ratio) > 0.002 ||
 				      r->facts.written_bytes > 0.95 * a.row->facts.written_bytes,
 			      "%s is better than %s", r->spec.text, a.row->spec.text);
+		ck_assert_msg(!possible || r->spec.disk_bytes > a.row->spec.disk_bytes ||
+				      r->spec.memory_bytes > a.row->spec.memory_bytes ||
+				      r->facts.hit_ratio <= a.row->facts.hit_ratio ||
+				      r->facts.written_bytes > a.row->facts.written_bytes,
+			      "%s hits more than %s, and writes no more", r->spec.text,
+			      a.row->spec.text);
 	}
 	ck_assert_uint_ge(a.reasons_n, 3);
 	ck_assert_double_gt(a.years, 0);
@@ -829,6 +874,202 @@ START_TEST(the_advice_is_the_best_of_what_was_tried)
 	ck_assert_double_eq_tol((double)again.cache.disk_bytes, (double)a.row->spec.disk_bytes,
 				1 << 20);
 	config_fini(&again);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* Ranges, 304s, versions and large objects among them. */
+static void
+write_motley(const char *name, unsigned requests)
+{
+	static const int statuses[] = {200, 200, 200, 200, 206, 200, 304, 200};
+	FILE *f = create(name);
+	uint64_t x = 1;
+	for (unsigned i = 0; i < requests; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		unsigned url = (unsigned)(x >> 33) % ((x >> 61) ? 20000 : 600);
+		unsigned size = 500 + url * 7919 % 20000 * (url % 97 ? 1 : 400);
+		int status = statuses[x >> 40 & 7];
+		fprintf(f,
+			"{\"time\":%u,\"url\":\"/%u\",\"status\":%d,\"body_bytes\":%u,\"ttl\":%u}\n",
+			1795324844 + i / 20, url, status,
+			status == 304	 ? 0
+			: (x >> 50 & 15) ? size
+					 : size / 3,
+			url % 5 ? 4000 : 300);
+	}
+	fclose(f);
+}
+
+static const struct {
+	void (*write)(const char *name, unsigned requests);
+	unsigned requests, halvings;
+	uint64_t disk, memory;
+} bounded[] = {
+	{write_mix, 60000, 0, 16 << 20, 1 << 20},     {write_mix, 60000, 0, 64 << 20, 16 << 20},
+	{write_mix, 60000, 2, 64 << 20, 1 << 20},     {write_motley, 60000, 0, 16 << 20, 1 << 20},
+	{write_motley, 60000, 0, 100 << 20, 1 << 20}, {write_motley, 60000, 0, 400 << 20, 64 << 20},
+};
+
+/* And where the disk is small, it is clearly less than all that comes back. */
+START_TEST(no_policy_hits_more_than_the_bound)
+{
+	static const char *const policies[] = {
+		"bound", "all", "all+eviction=lru", "2", "3", "all+slices=off", "2+filter=exact"};
+	begin();
+	bounded[_i].write("log", bounded[_i].requests);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.policies_n = COUNT(policies);
+	memcpy(o.policies, policies, sizeof policies);
+	o.disks[0] = bounded[_i].disk;
+	o.memory = bounded[_i].memory;
+	o.halvings = bounded[_i].halvings;
+	run(&s, &o);
+	for (unsigned i = 1; i < s.rows_n; i++) {
+		const struct policy_facts *f = &s.rows[i].facts, *most = &s.rows[0].facts;
+		double doubt = 3 * f->hit_ratio_error + 1e-9;
+		ck_assert_msg(f->hit_ratio <= most->hit_ratio + doubt,
+			      "%s hits %.4f, the bound %.4f", s.rows[i].spec.text, f->hit_ratio,
+			      most->hit_ratio);
+		ck_assert_msg(f->byte_hit_ratio <= most->byte_hit_ratio + doubt,
+			      "%s: %.4f of bytes, the bound %.4f", s.rows[i].spec.text,
+			      f->byte_hit_ratio, most->byte_hit_ratio);
+	}
+	if (o.disks[0] < s.log.bytes / 8)
+		ck_assert_double_lt(s.rows[0].facts.hit_ratio,
+				    0.9 * (1 - s.log.urls / (double)s.log.visits));
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+static const struct {
+	unsigned requests;
+	uint64_t memory;
+	const char *none;
+} needless[] = {
+	{ADVICE_LEAST_VISITS - 1, 1 << 20,
+	 "Nothing is suggested from 9999 requests: it takes 10000 at least."},
+	{2 * ADVICE_LEAST_VISITS, UNITS_ROOM_SHARE | 100000, " of memory: no disk is needed."},
+	{2 * ADVICE_LEAST_VISITS, UINT64_C(1) << 29, " of memory: no disk is needed."},
+	{2 * ADVICE_LEAST_VISITS, 16 << 20, NULL},
+};
+
+START_TEST(nothing_is_suggested_where_little_is_known_or_needed)
+{
+	begin();
+	write_mix("log", needless[_i].requests);
+	struct study s;
+	struct advice a;
+	struct study_options o = options(file("log"));
+	o.memory = needless[_i].memory;
+	run(&s, &o);
+	advice_find(&a, &s, &o);
+	ck_assert((a.row == NULL) == (needless[_i].none != NULL));
+	ck_assert_msg(a.row || strstr(a.none, needless[_i].none), "%s", a.none);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* The disk is never full, so that one generation holds all URLs of the log, and no more is asked of
+ * the settings than twice that. */
+START_TEST(the_capacity_suggested_is_of_the_log)
+{
+	enum { URLS = 6000 };
+	begin();
+	FILE *f = create("log");
+	for (int round = 0; round < 3; round++)
+		ask_for(f, 1795324844, 0, URLS);
+	fclose(f);
+	struct study s;
+	struct advice a;
+	struct study_options o = options(file("log"));
+	o.memory = 1 << 20;
+	o.policies[0] = "2";
+	o.policies_n = 1;
+	run(&s, &o);
+	advice_find(&a, &s, &o);
+	ck_assert_uint_ge(a.capacity, 2 * URLS);
+	ck_assert_uint_le(a.capacity, 2 * URLS + 1000);
+	ck_assert_msg(strstr(a.yaml, "capacity: 13k") || strstr(a.yaml, "capacity: 13000"), "%s",
+		      a.yaml);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* clang-format off */
+static const struct { const char *says, *line, *doubt; } doubtful[] = {
+	{ "no status", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"size\":@s}\n", "No request has a status that is known" },
+	{ "no size", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"x\":@s}\n", "No request has a size" },
+	{ "no status of 200", "{\"time\":@t,\"url\":\"/@u\",\"status\":500,\"size\":@s}\n", "all are left out" },
+	{ "nothing", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"size\":@s}\n", NULL },
+	{ "nothing of a trace", "@t @u @s\n", NULL },
+	{ "each once", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u-@t\",\"status\":200,\"size\":@s}\n", "No URL is asked for twice" },
+	{ "one size", "{\"time\":@t,\"host\":\"a\",\"url\":\"/@u\",\"status\":200,\"size\":7,\"x\":@s}\n", "All objects have the same size" },
+	{ "two sites", "{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"bytes\":@s}\n{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"bytes\":5@s}\n", "the log names no site" },
+	{ "two sites, whole sizes", "{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"object_size\":@s}\n{\"time\":@t,\"url\":\"/@u\",\"status\":200,\"object_size\":5@s}\n", "the log names no site" },
+};
+/* clang-format on */
+
+/* @t, @u, @s: time, URL, size. */
+static void
+put_line(FILE *f, const char *pattern, const int values[3])
+{
+	static const char names[] = "tus";
+	for (; *pattern; pattern++)
+		if (*pattern == '@')
+			fprintf(f, "%d", values[strchr(names, *++pattern) - names]);
+		else
+			fputc(*pattern, f);
+}
+
+static unsigned doubts_n;
+static char doubt[512];
+
+static void
+note_doubt(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	doubts_n++;
+	snprintf(doubt, sizeof doubt, "%s", sentence);
+}
+
+START_TEST(what_is_unlikely_of_requests_is_told)
+{
+	enum { URLS = 200 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 4 * URLS; i++)
+		put_line(f, doubtful[_i].line,
+			 (const int[]){1795324844 + i, i % URLS, 100 + i % URLS});
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	doubts_n = 0;
+	doubts_tell(&s, note_doubt, NULL);
+	ck_assert_msg(doubts_n == (doubtful[_i].doubt != NULL), "%s: %u, %s", doubtful[_i].says,
+		      doubts_n, doubt);
+	ck_assert_msg(!doubtful[_i].doubt || strstr(doubt, doubtful[_i].doubt), "%s: %s",
+		      doubtful[_i].says, doubt);
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+START_TEST(an_empty_log_is_told)
+{
+	struct study s;
+	char err[512] = "";
+	begin();
+	fclose(create("log"));
+	struct study_options o = options(file("log"));
+	ck_assert_int_eq(study_run(&s, &o, err, sizeof err), -1);
+	ck_assert_str_eq(err, "the log is empty: there are no lines in it");
 	study_fini(&s);
 	end();
 }
@@ -996,6 +1237,11 @@ UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      LOOP(a_generation_is_a_quarter_of_a_turn, seconds),
      LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
+     LOOP(parts_lie_where_their_ranges_are, told_ranges),
+     LOOP(no_policy_hits_more_than_the_bound, bounded),
+     LOOP(nothing_is_suggested_where_little_is_known_or_needed, needless),
+     TEST(the_capacity_suggested_is_of_the_log),
+     LOOP(what_is_unlikely_of_requests_is_told, doubtful), TEST(an_empty_log_is_told),
      TEST(a_disk_that_the_proxy_cannot_have_is_refused),
      TIMES(saved_is_exactly_the_one_hit_share, 2), TIMES(a_packed_log_is_read_like_a_plain_one, 4),
      TEST(several_logs_are_one_by_time), TEST(bad_lines_are_counted_and_most_is_too_many),

@@ -19,6 +19,7 @@
 
 static const char *const default_policies[] = {
 	"all",
+	"all+eviction=lru",
 	"2",
 	"3",
 	"4",
@@ -40,7 +41,7 @@ default_list(const char **to, unsigned *n, const char *const *from, size_t count
 	if (*n)
 		return;
 	for (size_t i = 0; i < count; i++)
-		if (!one_pass || (strcmp(from[i], "bound") != 0 && !strstr(from[i], "capacity")))
+		if (!one_pass || !strstr(from[i], "capacity"))
 			to[(*n)++] = from[i];
 }
 

@@ -11,11 +11,11 @@
 static const char about[] =
 	"Tells what twice would have done with the requests of access logs or traces: what it would\n"
 	"have written to disk, at which hit ratio, beside a cache that writes everything. It runs the\n"
-	"proxy's own rule, filters and eviction. Formats and packings are found by looking (Apache, nginx,\n"
-	"Varnish, Squid, HAProxy, Traffic Server, Caddy, Envoy, CloudFront, Cloudflare, TSV, CSV, traces;\n"
+	"proxy's own rule, filters and eviction. Formats and packings are found by looking (the logs of web\n"
+	"servers, proxies and CDNs as text, JSON, logfmt or columns with titles, traces, also from containers;\n"
 	"plain, gzip, zstd, xz); several logs are merged by time; - is standard input. Policies are\n"
-	"written as: all, 2, 3, ... or bound (writes only objects that are asked for again), and then settings:\n"
-	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+ram=1GiB.\n"
+	"written as: all, 2, 3, ... or bound (what no cache of this size exceeds), and then settings:\n"
+	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+eviction=lru+ram=1GiB.\n"
 	"Without rotate, admission.rotate_after of -c holds: auto, the default, lasts until a quarter of the disk is written anew.";
 
 enum {
@@ -49,16 +49,16 @@ static const struct flag rows[] = {
 	[CURVES] = {"--curves", "LIST", "policies to compare at the other disks (default all,2)",
 		    NULL},
 	[EVICTION] = {"--eviction", "WORD",
-		      "twice, or lru as other simulators have it (default twice)", NULL},
+		      "of all policies: twice, or lru, an exact one of bytes (default twice)", NULL},
 	[CONFIG] = {"-c", "FILE", "routes, query rules, filter and sizes of this configuration",
 		    NULL},
 	[FORMAT] =
 		{"--format", "WORD",
-		 "of the logs: clf, json, squid, haproxy, w3c, table, triple, oracle (default auto)",
+		 "of the logs: clf, json, table, ...; a wrong word prints all (default auto)",
 		 NULL},
 	[FIELD] =
 		{"--field", "ROLE=NAME",
-		 "the column or key NAME is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime",
+		 "the column or key NAME (a.b.c where it is nested) is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime, range",
 		 NULL},
 	[SKIP] = {"--skip", "PATTERN",
 		  "leave out paths that match, such as /api/*; may be repeated", NULL},
@@ -96,9 +96,21 @@ cut_list(struct command *c, const char *text, char **save)
 	return c->copies[c->copies_n] ? strtok_r(c->copies[c->copies_n++], ",", save) : NULL;
 }
 
+/* A list without words: "" or ",". */
+static bool
+is_empty_list(struct flags *f, const char *example)
+{
+	bool empty = strspn(f->value, ",") == strlen(f->value);
+	if (empty)
+		flags_refuse(f, "\"%s\" names nothing; write %s", f->value, example);
+	return empty;
+}
+
 static void
 take_disks(struct command *c, struct flags *f)
 {
+	if (is_empty_list(f, "sizes such as 100GiB or 10%"))
+		return;
 	char *save = NULL;
 	c->o.disks_n = 0;
 	for (char *word; (word = cut_list(c, f->value, &save));) {
@@ -119,6 +131,8 @@ static void
 take_words(struct command *c, struct flags *f, const char **to, unsigned *n)
 {
 	char *save = NULL;
+	if (is_empty_list(f, "policies such as all,2,3"))
+		return;
 	*n = 0;
 	for (char *word; (word = cut_list(c, f->value, &save));) {
 		if (*n == STUDY_POLICIES_MOST) {
@@ -144,6 +158,8 @@ take_lifetimes(struct command *c, struct flags *f)
 {
 	struct screen_options *o = &c->o.screen;
 	char *save = NULL;
+	if (is_empty_list(f, "lifetimes such as 1h, or .html=5m,1d"))
+		return;
 	for (char *word; (word = cut_list(c, f->value, &save));) {
 		char *value = strchr(word, '=');
 		uint64_t ms = 0;
