@@ -235,11 +235,62 @@ twice_filter_tick(struct twice_filter *m, int64_t now_s)
 	}
 }
 
+bool
+twice_filter_has_generations(const struct twice_filter *m)
+{
+	return m->ops->number != NULL;
+}
+
+bool
+twice_filter_is_lock_free(const struct twice_filter *m)
+{
+	return m->ops->is_lock_free;
+}
+
+/* Stripes are full at different times: what the whole has ended is what the last of them has. */
+uint64_t
+twice_filter_number(const struct twice_filter *m)
+{
+	uint64_t least = UINT64_MAX;
+	if (!m->ops->number)
+		return 0;
+	for (unsigned i = 0; i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		uint64_t number = m->ops->number(s->state);
+		let_go(m, s);
+		least = number < least ? number : least;
+	}
+	return least;
+}
+
+void
+twice_filter_rotate(struct twice_filter *m, int64_t now_s)
+{
+	for (unsigned i = 0; m->ops->rotate && i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		m->ops->rotate(s->state, now_s);
+		let_go(m, s);
+	}
+}
+
+bool
+twice_filter_try_rotate(struct twice_filter *m, uint64_t number)
+{
+	bool any = false;
+	for (unsigned i = 0; m->ops->try_rotate && i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		any |= m->ops->try_rotate(s->state, number);
+		let_go(m, s);
+	}
+	return any;
+}
+
 /* Sums of the stripes; of the shares the average, of the generations the oldest. */
 void
 twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out)
 {
-	*out = (struct twice_filter_stats){.generation = UINT64_MAX, .bytes = sizeof(*m)};
+	*out = (struct twice_filter_stats){
+		.generation = UINT64_MAX, .bytes = sizeof(*m), .born_s = INT64_MAX};
 	for (unsigned i = 0; i < m->n; i++) {
 		struct twice_filter_stats part;
 		struct stripe *s = hold(m, i);
@@ -247,6 +298,7 @@ twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out)
 		let_go(m, s);
 		out->generation =
 			part.generation < out->generation ? part.generation : out->generation;
+		out->born_s = part.born_s < out->born_s ? part.born_s : out->born_s;
 		out->keys += part.keys;
 		out->bytes += part.bytes;
 		out->fill_ratio += part.fill_ratio / m->n;

@@ -69,6 +69,7 @@ struct twice_filter_stats {
 	uint64_t bytes;	      /* of memory, all in all */
 	double fill_ratio;    /* share of the current one's cells in use */
 	double estimated_fpr; /* the chance now that an unknown key seems known */
+	int64_t born_s;	      /* when the current one began */
 };
 
 /* A snapshot must agree with the seed that hashed its keys, and with the time. */
@@ -108,6 +109,23 @@ struct twice_pair *twice_filter_pair(const struct twice_filter *m);
 
 /* Call it about once a second: closes generations whose time is over. */
 void twice_filter_tick(struct twice_filter *m, int64_t now_s);
+
+/* Whether it has generations that can be ended from outside: all kinds but stable. */
+bool twice_filter_has_generations(const struct twice_filter *m);
+
+/* Of the current generation, from 0: twice_filter_stats().generation without the rest. */
+uint64_t twice_filter_number(const struct twice_filter *m);
+
+/* Ends the current generation. */
+void twice_filter_rotate(struct twice_filter *m, int64_t now_s);
+
+/* Ends generation `number`, wherever that is still the current one, unless something has to be waited for
+ * (twice_pair_try_rotate); of a kind with stripes each under its lock, which takes memory for a new one. True if
+ * it ended somewhere: ask again until it did. */
+bool twice_filter_try_rotate(struct twice_filter *m, uint64_t number);
+
+/* Whether twice_filter_number and twice_filter_try_rotate take no lock and no memory. */
+bool twice_filter_is_lock_free(const struct twice_filter *m);
 
 void twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out);
 

@@ -53,6 +53,24 @@ on_pair_tick(void *state, int64_t now_s)
 	twice_pair_tick(state, now_s);
 }
 
+static uint64_t
+on_pair_number(const void *state)
+{
+	return twice_pair_number(state);
+}
+
+static void
+on_pair_rotate(void *state, int64_t now_s)
+{
+	twice_pair_rotate(state, now_s);
+}
+
+static bool
+on_pair_try_rotate(void *state, uint64_t number)
+{
+	return twice_pair_try_rotate(state, number);
+}
+
 static void
 on_pair_stats(const void *state, struct twice_filter_stats *s)
 {
@@ -62,7 +80,8 @@ on_pair_stats(const void *state, struct twice_filter_stats *s)
 					 .keys = p.keys,
 					 .bytes = p.memory_bytes,
 					 .fill_ratio = p.fill_ratio,
-					 .estimated_fpr = p.estimated_fpr};
+					 .estimated_fpr = p.estimated_fpr,
+					 .born_s = p.born_s};
 }
 
 static int
@@ -107,6 +126,24 @@ static void
 on_twin_tick(void *state, int64_t now_s)
 {
 	twice_generations_tick(state, now_s);
+}
+
+static uint64_t
+on_twin_number(const void *state)
+{
+	return twice_generations_number(state);
+}
+
+static void
+on_twin_rotate(void *state, int64_t now_s)
+{
+	twice_generations_rotate(state, now_s);
+}
+
+static bool
+on_twin_try_rotate(void *state, uint64_t number)
+{
+	return twice_generations_try_rotate(state, number);
 }
 
 static void
@@ -216,12 +253,15 @@ on_stable_load(const struct twice_filter_options *o, const struct twice_filter_p
 /* clang-format off */
 const struct twice_filter_ops twice_filter_ops[TWICE_FILTER_KIND_COUNT] = {
 	[TWICE_FILTER_PAIR]     = { true, on_pair_create, on_pair_destroy, on_pair_test, on_pair_record,
-			      on_pair_tick, on_pair_stats, on_pair_save, on_pair_load },
+			      on_pair_tick, on_pair_number, on_pair_rotate, on_pair_try_rotate, on_pair_stats,
+			      on_pair_save, on_pair_load },
 	[TWICE_FILTER_COUNTING] = { false, on_counting_create, on_twin_destroy, on_twin_test, on_twin_record,
-			      on_twin_tick, on_twin_stats, on_twin_save, on_counting_load },
+			      on_twin_tick, on_twin_number, on_twin_rotate, on_twin_try_rotate, on_twin_stats,
+			      on_twin_save, on_counting_load },
 	[TWICE_FILTER_SCALABLE] = { false, on_scalable_create, on_twin_destroy, on_twin_test, on_twin_record,
-			      on_twin_tick, on_twin_stats, on_twin_save, on_scalable_load },
+			      on_twin_tick, on_twin_number, on_twin_rotate, on_twin_try_rotate, on_twin_stats,
+			      on_twin_save, on_scalable_load },
 	[TWICE_FILTER_STABLE]   = { false, on_stable_create, on_stable_destroy, on_stable_test, on_stable_record,
-			      on_stable_tick, on_stable_stats, on_stable_save, on_stable_load },
+			      on_stable_tick, NULL, NULL, NULL, on_stable_stats, on_stable_save, on_stable_load },
 };
 /* clang-format on */

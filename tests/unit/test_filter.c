@@ -102,6 +102,39 @@ START_TEST(time_closes_a_generation)
 }
 END_TEST
 
+/* Small memories are one stripe, large ones several, of which some may have ended it by themselves. */
+static void
+check_turns(int kind, uint64_t capacity)
+{
+	bool turns = kind != TWICE_FILTER_STABLE;
+	struct twice_filter *m = filter_for(kind, capacity);
+	ck_assert(twice_filter_has_generations(m) == turns);
+	twice_filter_record(m, key_at(14, 1));
+	ck_assert(!twice_filter_try_rotate(m, 1)); /* that is not the current one */
+	ck_assert(twice_filter_try_rotate(m, 0) == turns);
+	ck_assert(!twice_filter_try_rotate(m, 0));
+	ck_assert_uint_eq(twice_filter_number(m), turns);
+	ck_assert_int_eq(twice_filter_test(m, key_at(14, 1)).sight,
+			 turns ? TWICE_SIGHT_PREVIOUS : TWICE_SIGHT_CURRENT);
+	twice_filter_record(m, key_at(14, 2));
+	twice_filter_rotate(m, 100);
+	ck_assert_uint_eq(twice_filter_number(m), turns ? 2 : 0);
+	ck_assert_uint_eq(twice_filter_test(m, key_at(14, 1)).times, !turns);
+	ck_assert_uint_eq(twice_filter_test(m, key_at(14, 2)).times, 1);
+	struct twice_filter_stats s;
+	twice_filter_stats(m, &s);
+	ck_assert_uint_eq(s.generation, twice_filter_number(m));
+	ck_assert_int_eq(s.born_s, turns ? 100 : 0);
+	twice_filter_destroy(&m);
+}
+
+START_TEST(a_generation_ends_when_somebody_says_so)
+{
+	check_turns(_i, 1000);
+	check_turns(_i, 70000);
+}
+END_TEST
+
 START_TEST(a_live_key_survives_rotations)
 {
 	struct twice_filter *m = filter_for(_i, 1000);
@@ -351,7 +384,8 @@ END_TEST
 
 UNIT("filter", EACH(the_second_sighting_is_known), EACH(a_window_of_capacity_keys_is_remembered),
      EACH(unknown_keys_seem_known_as_rarely_as_asked), EACH(time_closes_a_generation),
-     EACH(a_live_key_survives_rotations), EACH(nothing_in_the_window_is_ever_lost),
+     EACH(a_generation_ends_when_somebody_says_so), EACH(a_live_key_survives_rotations),
+     EACH(nothing_in_the_window_is_ever_lost),
      TEST(counting_knows_fifteen_sightings_across_rotations),
      EACH(snapshots_come_back_or_are_refused), EACH(a_snapshot_of_other_settings_is_foreign),
      EACH(of_racing_threads_one_is_first), EACH(stats_tell_keys_and_bytes),
