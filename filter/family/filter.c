@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/family/cascade.h"
 #include "filter/family/filter_ops.h"
 
 /* Smaller filters are one stripe: exact, and quick anyway. In large ones a stripe is so small that
@@ -45,7 +46,15 @@ twice_filter_kind_of(const char *word, enum twice_filter_kind *kind)
 enum twice_filter_kind
 twice_filter_kind_for(const struct twice_filter_options *o)
 {
-	return o->kind == TWICE_FILTER_PAIR && o->sightings > 2 ? TWICE_FILTER_COUNTING : o->kind;
+	if (o->kind != TWICE_FILTER_PAIR && o->kind != TWICE_FILTER_CASCADE)
+		return o->kind;
+	return o->sightings > 2 ? TWICE_FILTER_CASCADE : TWICE_FILTER_PAIR;
+}
+
+static bool
+is_of_pairs(enum twice_filter_kind kind)
+{
+	return kind == TWICE_FILTER_PAIR || kind == TWICE_FILTER_CASCADE;
 }
 
 static bool
@@ -59,16 +68,16 @@ const char *
 twice_filter_may(const struct twice_filter_options *o)
 {
 	if (o->kind >= TWICE_FILTER_KIND_COUNT)
-		return "the filter must be pair, counting, stable or scalable";
+		return "the filter must be pair, counting, stable, scalable or cascade";
 	if (o->sightings < 1 || o->sightings > TWICE_FILTER_SIGHTINGS_MOST)
 		return "sightings must be 1 to 15";
 	if (o->sightings > facts[twice_filter_kind_for(o)].sightings_most)
-		return "more than 2 sightings need the filter: counting";
+		return "more than 2 sightings need the filter pair or counting";
 	if (o->capacity < 1 || o->capacity > CAPACITY_MOST)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))
 		return "false positives must be above 0% and below 100%";
-	if (twice_filter_kind_for(o) == TWICE_FILTER_PAIR && !pair_may(o))
+	if (is_of_pairs(twice_filter_kind_for(o)) && !pair_may(o))
 		return "a pair needs a capacity up to 2^30 keys and 0.0001% to 50% false positives";
 	if (!(o->recall >= 0) || !(o->recall < 1))
 		return "recall must be below 100%";
@@ -217,12 +226,20 @@ twice_filter_pair(const struct twice_filter *m)
 	return m->o.kind == TWICE_FILTER_PAIR ? m->stripes[0].state : NULL;
 }
 
-/* Only the pair is quick enough for a missing line to matter. */
+struct twice_cascade *
+twice_filter_cascade(const struct twice_filter *m)
+{
+	return m->o.kind == TWICE_FILTER_CASCADE ? m->stripes[0].state : NULL;
+}
+
+/* Only pairs are quick enough for a missing line to matter. */
 void
 twice_filter_prefetch(const struct twice_filter *m, struct twice_key_hash h)
 {
 	if (twice_filter_pair(m))
 		twice_pair_prefetch(twice_filter_pair(m), h);
+	else if (twice_filter_cascade(m))
+		twice_cascade_prefetch(twice_filter_cascade(m), h);
 }
 
 void

@@ -1,16 +1,17 @@
-/* filter.h - has this key been seen, and how often? One answer from four kinds of filter.
+/* filter.h - has this key been seen, and how often? One answer from five kinds of filter.
  *
  *	pair      the rotating pair (pair.h): two sightings, a guaranteed window
+ *	cascade   pairs one behind the other (cascade.h): up to 15 sightings
  *	counting  two rotating generations of counting cells: up to 15 sightings
  *	stable    one filter that forgets at random: never rotates, no window
  *	scalable  two generations that grow: the window is a time, not a number
  *
  * Which is right when, measured: README.md, "Which filter for admission".
- * A pair asked for more than two sightings is served by counting.
+ * A pair asked for more than two sightings is served by a cascade, and a cascade asked for less by a pair.
  *
  * Units     seconds, handed in: there is no clock here.
  * Lifetime  create / destroy; load instead of create restores a saved one.
- * Threads   test, record, tick, stats and save from any thread. The pair takes
+ * Threads   test, record, tick, stats and save from any thread. Pair and cascade take
  *           no lock. The others are cut into stripes by the key's hash, each under
  *           its own lock; save holds it while it copies the stripe, and writes afterwards.
  * Errors    twice_filter_may says in words what options cannot be.
@@ -36,7 +37,8 @@ extern "C" {
 	X(PAIR,     "pair",      2)               \
 	X(COUNTING, "counting", 15)               \
 	X(STABLE,   "stable",    2)               \
-	X(SCALABLE, "scalable",  2)
+	X(SCALABLE, "scalable",  2)              \
+	X(CASCADE,  "cascade",  15)
 /* clang-format on */
 
 enum twice_filter_kind {
@@ -83,7 +85,7 @@ struct twice_filter;
 /* NULL when these options are possible, or a sentence that says what is wrong. */
 const char *twice_filter_may(const struct twice_filter_options *o);
 
-/* The kind that will serve: counting for a pair of more than two sightings. */
+/* The kind that will serve: a cascade for a pair of more than two sightings, and the other way round. */
 enum twice_filter_kind twice_filter_kind_for(const struct twice_filter_options *o);
 
 const char *twice_filter_word(enum twice_filter_kind kind);
@@ -106,6 +108,8 @@ void twice_filter_prefetch(const struct twice_filter *m, struct twice_key_hash h
 
 /* The pair itself, borrowed, for its batch calls and fuller stats; NULL for other kinds. */
 struct twice_pair *twice_filter_pair(const struct twice_filter *m);
+struct twice_cascade;
+struct twice_cascade *twice_filter_cascade(const struct twice_filter *m);
 
 /* Call it about once a second: closes generations whose time is over. */
 void twice_filter_tick(struct twice_filter *m, int64_t now_s);
