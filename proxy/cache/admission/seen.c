@@ -1,9 +1,10 @@
 /* seen.c - chooses the memory, asks the rule, ends generations.
  *
- * The pair is asked directly: it is the hot path's one memory access per request.
+ * A pair is asked directly: it is the hot path's one memory access per request.
  */
 #include "proxy/cache/admission/seen_inside.h"
 
+#include "filter/family/cascade.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
@@ -19,6 +20,8 @@ seen_prefetch(const struct seen *s, struct twice_key_hash h)
 {
 	if (s->pair)
 		twice_pair_prefetch(s->pair, h);
+	else
+		twice_filter_prefetch(s->memory, h);
 }
 
 /* ---- the rule ------------------------------------------------------------------------------ */
@@ -29,7 +32,7 @@ with_elder(const struct seen *s, struct twice_key_hash h, struct twice_filter_si
 {
 	struct seen_elder *e = (struct seen_elder *)(uintptr_t)&s->elder;
 	bool enough =
-		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times >= s->memory_options.sightings;
+		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times + 1 >= s->memory_options.sightings;
 	if (enough || !atomic_load_explicit(&e->now, memory_order_relaxed))
 		return is;
 	return seen_elder_test(e, h, is);
@@ -49,7 +52,7 @@ static struct twice_filter_sight
 record_in_memory(struct seen *s, struct twice_key_hash h)
 {
 	struct twice_filter_sight was = twice_filter_record(s->memory, h);
-	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times < s->memory_options.sightings))
+	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times + 1 < s->memory_options.sightings))
 		seen_log_note(s->log, h);
 	return with_elder(s, h, was);
 }
@@ -459,6 +462,10 @@ seen_report(const struct seen *s, struct twice_pair_stats *out)
 {
 	if (s->pair) {
 		twice_pair_stats(s->pair, out);
+		return;
+	}
+	if (twice_filter_cascade(s->memory)) {
+		twice_cascade_stats(twice_filter_cascade(s->memory), out);
 		return;
 	}
 	struct twice_filter_stats m;

@@ -1,6 +1,6 @@
 /* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
- * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
- * more than two sightings are) with its snapshot, when its generations end, who asked for which
+ * the memory of sightings (the rotating pair, a cascade of pairs where more than two sightings are asked for, or
+ * another kind of filter) with its snapshot, when its generations end, who asked for which
  * first byte within a minute, what one address alone asked for, and the write budget.
  *
  * Threads   judge, look, charge and report from any; tick and save from the keeper.
