@@ -78,7 +78,7 @@ average_rate(const struct twice_sizing_plan *plan)
 	return sum / (3 * STEPS);
 }
 
-/* What is to be explained. */
+/* A pair, or several of them, as the text tells of. */
 struct cascade {
 	uint64_t urls;
 	unsigned pairs;

@@ -85,7 +85,7 @@ twice_cascade_try_rotate(struct twice_cascade *c, uint64_t number)
 
 /* ---- one key ------------------------------------------------------------------------------- */
 
-/* What a pair says, in view of what those before it said: false, it does not know the key. */
+/* Adds what the next pair says of a key. False: it does not know it. */
 static bool
 goes_on(struct twice_filter_sight *known, enum twice_sight is)
 {

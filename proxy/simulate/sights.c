@@ -90,7 +90,9 @@ sights_are_like(const struct sights *s, const struct sights_options *o)
 		return s->o.exact && o->exact;
 	if (s->o.by_turns || turns(o))
 		return false;
-	/* No kind knows less or more for the number of sightings that is asked of it. */
+	/* Of the number of sightings that is asked for, only a cascade knows less or more. */
+	if (twice_filter_kind_for(b) == TWICE_FILTER_CASCADE && a->sightings != b->sightings)
+		return false;
 	return twice_filter_kind_for(a) == twice_filter_kind_for(b) && a->capacity == b->capacity &&
 	       life_s(a) == life_s(b) && !(a->false_positives < b->false_positives) &&
 	       !(a->false_positives > b->false_positives);

@@ -38,7 +38,7 @@ knows(const struct model *m, unsigned level, uint64_t key, uint64_t number)
 	return told && told + 1 > number;
 }
 
-/* What it should have said, if the key came while this was the generation. */
+/* The answer that is right, if the key came while this was the generation. */
 static struct twice_filter_sight
 see(struct model *m, unsigned levels, uint64_t key, uint64_t number)
 {
