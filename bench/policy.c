@@ -1,7 +1,7 @@
 /* policy.c - the store's policy alone: the rule of admission, the filter, the log's choice of
  * victims and the RAM tier, as numbers without bytes, beside an exact LRU.
  *
- *	policy [--requests N] [--seed S] [--turn SHARE] [--step | --sample | FILE...]
+ *	policy [--requests N] [--seed S] [--turn SHARE] [--sightings N] [--step | --sample | FILE...]
  *
  * Replays the CDN mix (proxy/cli/mix), or logs of lines "time id size", at disks of 5, 10, 20 and
  * 40% of the distinct bytes with a tenth of that as RAM. For each disk
@@ -20,9 +20,11 @@
  * and how much the samples that five hashes choose are off.
  *
  * --turn: a generation of the filter ends when so much of the log was admitted (0.25; 0: never).
+ *
+ * --sightings: so many make an object worth its bytes (2).
  */
 #include "bench/kit.h"
-#include "filter/pair.h"
+#include "filter/family/filter.h"
 #include "filter/hash.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/ghost/ghost.h"
@@ -44,6 +46,11 @@ enum { WINDOWS = 100 };
 struct score {
 	uint64_t hits, hit_bytes, written_bytes;
 	uint32_t in_window[WINDOWS + 1]; /* hits of the first `steady` objects' requests */
+};
+
+struct rules {
+	double turn;
+	unsigned sightings;
 };
 
 /* A shock comes in the middle of a play. */
@@ -212,19 +219,21 @@ hash_of(uint64_t i)
 }
 
 static struct score
-play_policy(const struct play *p, uint64_t disk, double turn, const struct shock *shock)
+play_policy(const struct play *p, uint64_t disk, const struct rules *rules,
+	    const struct shock *shock)
 {
 	struct ghost_options o = {
 		.disk_bytes = disk, .memory_bytes = disk / 10, .max_entries = 1 << 22};
 	struct ghost *g = ghost_create(&o);
-	struct twice_pair *pair;
+	struct twice_filter_options memory = {
+		.sightings = rules->sightings, .capacity = p->objects, .false_positives = 0.01};
+	struct twice_filter *filter = twice_filter_create(&memory, 0);
 	struct score s = {0};
 	uint64_t admitted = 0;
-	if (twice_pair_create(
-		    &pair,
-		    &(struct twice_pair_options){.capacity = p->objects, .false_positives = 0.01},
-		    0))
+	if (!filter) {
+		fprintf(stderr, "policy: %s\n", twice_filter_may(&memory));
 		exit(1);
+	}
 	struct ghost_stats is;
 	uint32_t others = 0;
 	for (uint32_t r = 0; r < p->requests; r++) {
@@ -232,7 +241,7 @@ play_policy(const struct play *p, uint64_t disk, double turn, const struct shock
 		if (r && r == shock->purge_at)
 			ghost_forget_all(g);
 		struct twice_key_hash h = hash_of(i);
-		bool seen = twice_pair_record(pair, h) != TWICE_SIGHT_FIRST;
+		bool seen = twice_filter_record(filter, h).times + 1 >= rules->sightings;
 		struct ghost_did did =
 			ghost_see(g, &(struct ghost_event){.key = h.hi,
 							   .url = h.hi,
@@ -249,16 +258,16 @@ play_policy(const struct play *p, uint64_t disk, double turn, const struct shock
 		if (shock->window && i < shock->steady)
 			s.in_window[others++ / shock->window] += hit;
 		admitted += did.wrote ? p->sizes[i] + HEAD_BYTES : 0;
-		uint64_t most = (uint64_t)(turn * (double)ghost_turn_bytes(g));
+		uint64_t most = (uint64_t)(rules->turn * (double)ghost_turn_bytes(g));
 		if (most && admitted >= most) {
-			twice_pair_rotate(pair, r / 1000);
+			twice_filter_rotate(filter, r / 1000);
 			admitted = 0;
 		}
 	}
 	ghost_stats(g, &is);
 	s.written_bytes = is.written_bytes;
 	ghost_destroy(&g);
-	twice_pair_destroy(&pair);
+	twice_filter_destroy(&filter);
 	return s;
 }
 
@@ -269,7 +278,7 @@ percent(uint64_t a, uint64_t b)
 }
 
 static void
-compare(const char *name, struct play *p, double turn)
+compare(const char *name, struct play *p, const struct rules *rules)
 {
 	static const unsigned shares[] = {5, 10, 20, 40};
 	count_bytes(p);
@@ -280,7 +289,7 @@ compare(const char *name, struct play *p, double turn)
 	for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
 		uint64_t disk = p->distinct_bytes / 100 * shares[k];
 		struct score lru = play_lru(p, disk, false), second = play_lru(p, disk, true);
-		struct score s = play_policy(p, disk, turn, &(struct shock){0});
+		struct score s = play_policy(p, disk, rules, &(struct shock){0});
 		double hits = percent(s.hits, p->requests),
 		       lru_hits = percent(lru.hits, p->requests);
 		double bytes = percent(s.hit_bytes, p->asked_bytes),
@@ -326,7 +335,7 @@ show_windows(const char *name, const struct score *s, uint32_t window)
 }
 
 static void
-step(struct play *p, double turn)
+step(struct play *p, const struct rules *rules)
 {
 	count_bytes(p);
 	uint64_t disk = p->distinct_bytes / 10;
@@ -334,10 +343,10 @@ step(struct play *p, double turn)
 	struct shock shock = {p->objects, p->requests / WINDOWS, 0};
 	printf("%-8s %8s  %8s %8s %8s %8s %8s %8s %8s  %8s\n", "shock", "before", "+0%", "+1%",
 	       "+2%", "+4%", "+8%", "+16%", "+32%", "written");
-	struct score none = play_policy(p, disk, turn, &shock);
-	struct score scanned = play_policy(&scan, disk, turn, &shock);
+	struct score none = play_policy(p, disk, rules, &shock);
+	struct score scanned = play_policy(&scan, disk, rules, &shock);
 	shock.purge_at = p->requests / 2;
-	struct score purged = play_policy(p, disk, turn, &shock);
+	struct score purged = play_policy(p, disk, rules, &shock);
 	show_windows("none", &none, shock.window);
 	show_windows("scan", &scanned, shock.window);
 	show_windows("purge", &purged, shock.window);
@@ -393,7 +402,7 @@ main(int argc, char **argv)
 {
 	uint32_t requests = 1000000;
 	uint64_t seed = 1;
-	double turn = 1.0 / TURN_SHARE;
+	struct rules rules = {1.0 / TURN_SHARE, 2};
 	const char *last = argv[argc - 1];
 	int i = 1;
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
@@ -402,24 +411,26 @@ main(int argc, char **argv)
 		else if (strcmp(argv[i], "--seed") == 0)
 			seed = strtoull(argv[i + 1], NULL, 10);
 		else if (strcmp(argv[i], "--turn") == 0)
-			turn = atof(argv[i + 1]);
+			rules.turn = atof(argv[i + 1]);
+		else if (strcmp(argv[i], "--sightings") == 0)
+			rules.sightings = (unsigned)strtoul(argv[i + 1], NULL, 10);
 	}
 	bench_head(argc, argv);
 	if (strcmp(last, "--step") == 0 || strcmp(last, "--sample") == 0) {
 		struct play p = play_mix(requests, seed);
 		if (strcmp(last, "--step") == 0)
-			step(&p, turn);
+			step(&p, &rules);
 		else
 			sample(&p);
 		return 0;
 	}
 	if (i == argc) {
 		struct play p = play_mix(requests, seed);
-		compare("CDN mix", &p, turn);
+		compare("CDN mix", &p, &rules);
 	}
 	for (; i < argc; i++) {
 		struct play p = play_file(argv[i]);
-		compare(argv[i], &p, turn);
+		compare(argv[i], &p, &rules);
 	}
 	return 0;
 }

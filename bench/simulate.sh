@@ -54,7 +54,7 @@ echo "# $facts"
 start_origin
 echo "# disk as a share of the distinct bytes, memory a tenth of it"
 for share in ${SHARES:-40 10 5}; do
-	for sightings in 2 1; do
+	for sightings in 2 1 3; do
 		compare "disk $share%, sightings $sightings" $((distinct * share / 100)) $((distinct * share / 1000)) "$sightings"
 	done
 done

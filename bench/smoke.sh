@@ -29,7 +29,7 @@ benches() {
 		idle - bench/idle.sh 200 50 2000
 		idle_tls openssl - bench/idle_tls.sh 100
 		instructions valgrind curl - bench/instructions.sh 200 hit
-		kinds - $BIN/kinds 20000
+		kinds - $BIN/kinds 20000 20000 $folder/lines
 		large curl - bench/large.sh 1 1
 		long_log mawk - env LINES_A_DAY=20000 bench/long_log.sh 0.001
 		miss - bench/miss.sh 1 5000
@@ -44,6 +44,7 @@ benches() {
 		slow curl - bench/slow.sh 2 20000000
 		slow_disk strace curl - bench/slow_disk.sh 200 2
 		store - $BIN/store 2000
+		three - env MIX=20000 SHARES=40 bench/three.sh $folder
 		traces - bench/traces.sh $folder
 		whatif - $BIN/whatif
 		workers - env COUNTS="1 2" bench/workers.sh 1 5000
@@ -60,6 +61,7 @@ make_traces() {
 		printf "10.0.0.%d - - [01/Aug/2025:%02d:%02d:%02d +0000] \"GET /b/%d.css HTTP/1.1\" 200 %d \"-\" \"x\"\n",
 			k % 7, i / 3600, i / 60 % 60, i % 60, k, 2000 + k } }' |
 		gzip >"$folder/apache-combined.log.gz"
+	awk 'BEGIN { for (i = 0; i < 2000; i++) print i, i * i % 97 }' >"$folder/lines"
 }
 
 run_one() { # name, command

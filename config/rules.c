@@ -244,11 +244,13 @@ check_sizes(const struct config *c, char *err, size_t err_bytes)
 static const char *
 check_filter(const struct config *c, char *err, size_t err_bytes)
 {
-	if (c->admission.sightings > 2 && c->admission.filter == CONFIG_FILTER_PAIR)
+	const struct config_admission *a = &c->admission;
+	if (a->sightings > 2 && a->filter != CONFIG_FILTER_PAIR &&
+	    a->filter != CONFIG_FILTER_COUNTING)
 		return rules_wrong(
 			"admission.sightings", err, err_bytes,
-			"a pair of filters tells only one sighting from none; write 1 or 2, or set "
-			"admission.filter to counting");
+			"this filter tells only one sighting from none; write 1 or 2, or "
+			"set admission.filter to pair");
 	return NULL;
 }
 

@@ -269,16 +269,18 @@ check_rate(const struct config_rate *r, const char *base, char *err, size_t err_
 	return NULL;
 }
 
-/* A filter knows no more sightings than it was made for; a pair knows of one. */
+/* A filter knows no more sightings than it was made for; a pair tells two. */
 static const char *
 check_sightings(const struct config *c, unsigned i, char *err, size_t err_bytes)
 {
-	unsigned most = c->admission.filter == CONFIG_FILTER_PAIR ? 2 : c->admission.sightings;
+	unsigned most = c->admission.sightings;
+	if (c->admission.filter == CONFIG_FILTER_PAIR && most < 2)
+		most = 2;
 	if (c->routes[i].admission.sightings <= most)
 		return NULL;
 	return rules_wrong(rules_indexed("routes", i, "admission.sightings"), err, err_bytes,
-			   "the filter tells %u at most; write fewer, or set admission.filter and "
-			   "admission.sightings for more",
+			   "the filter tells %u at most; write fewer, or set admission.sightings "
+			   "for more",
 			   most);
 }
 

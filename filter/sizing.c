@@ -310,3 +310,13 @@ twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned 
 	out->fpr = line_rate(&best, generations, out->keys_per_line);
 	return true;
 }
+
+uint64_t
+twice_sizing_later_capacity(uint64_t capacity)
+{
+	/* Where the capacity binds, a quarter costs at most 0.4 points of hits beside a second pair as large as
+	 * the first, half none, and an eighth up to 2 (README.md, The cascade). */
+	enum { LATER_SHARE = 4 };
+
+	return capacity / LATER_SHARE + (capacity % LATER_SHARE != 0);
+}

@@ -99,12 +99,16 @@ struct twice_sizing_plan {
 bool twice_sizing_plan_lines(struct twice_sizing_plan *out, unsigned words, unsigned word_bits,
 			     unsigned generations, uint64_t capacity, double p);
 
+/* Capacity of each pair of a cascade (family/cascade.h) but the first, which is for `capacity` keys: a quarter, for
+ * most keys never come back. */
+uint64_t twice_sizing_later_capacity(uint64_t capacity);
+
 /* ---- in words ---- */
 
 /* Text for people, into `out` as snprintf does it: returns the length the whole text has,
  * ending with a newline; 0 when twice_sizing_plan_lines would say no. What a pair for so many
- * URLs costs, and what its errors mean. */
-size_t twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr);
+ * URLs costs, or a cascade of pairs for more than two sightings (of at most 15), and what its errors mean. */
+size_t twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr, unsigned sightings);
 
 /* The table of rates, m/n = 2..9 by k = 1..7, as text. */
 size_t twice_sizing_explain_table(char *out, size_t room);

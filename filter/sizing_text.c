@@ -7,6 +7,8 @@
 
 #include "filter/pair_line.h"
 
+enum { SIGHTINGS_MOST = 15 };
+
 /* Text that grows as long as there is room, and counts on when there is none. */
 struct text {
 	char *out;
@@ -76,14 +78,34 @@ average_rate(const struct twice_sizing_plan *plan)
 	return sum / (3 * STEPS);
 }
 
-static void
-say_cost(struct text *t, const struct twice_sizing_plan *plan, double urls)
+/* A pair, or several of them, as the text tells of. */
+struct cascade {
+	uint64_t urls;
+	unsigned pairs;
+	struct twice_sizing_plan first, later;
+};
+
+static bool
+plan_pair(struct twice_sizing_plan *out, uint64_t capacity, double fpr)
 {
-	double bytes = (double)plan->lines * LINE_BYTES;
+	return twice_sizing_plan_lines(out, LINE_COLUMNS, WORD_BITS, 2, capacity, fpr);
+}
+
+static void
+say_cost(struct text *t, const struct cascade *c)
+{
+	const struct twice_sizing_plan *plan = &c->first;
+	double lines = (double)plan->lines + (double)(c->pairs - 1) * (double)c->later.lines;
+	double bytes = lines * LINE_BYTES, urls = (double)c->urls;
 	char a[32], b[32];
 
 	say(t, "  memory             %s for both generations together: %.2f bits per URL\n",
 	    bytes_word(a, bytes), 8 * bytes / urls);
+	if (c->pairs > 1)
+		say(t,
+		    "                     (the first pair %s; %u for URLs that come back, each for\n"
+		    "                     a quarter of the capacity)\n",
+		    bytes_word(b, (double)plan->lines * LINE_BYTES), c->pairs - 1);
 	say(t, "                     (a cache that keeps 128 bytes per URL would need %s)\n",
 	    bytes_word(b, 128 * urls));
 	say(t,
@@ -93,8 +115,9 @@ say_cost(struct text *t, const struct twice_sizing_plan *plan, double urls)
 }
 
 static void
-say_errors(struct text *t, const struct twice_sizing_plan *plan)
+say_errors(struct text *t, const struct cascade *c)
 {
+	const struct twice_sizing_plan *plan = &c->first;
 	double average = average_rate(plan);
 	char a[32], b[32];
 
@@ -102,12 +125,17 @@ say_errors(struct text *t, const struct twice_sizing_plan *plan)
 	    "  false positives    %s with both generations full; %s on average, since one of\n"
 	    "                     them is always filling\n",
 	    percent(a, plan->fpr), percent(b, average));
-	say(t,
-	    "  what one costs     a URL asked for the first time is taken for known and written to\n"
-	    "                     disk once: one needless write, never a wrong answer and never a\n"
-	    "                     lost object\n");
+	if (c->pairs == 1)
+		say(t,
+		    "  what one costs     a URL asked for the first time is taken for known and written to\n"
+		    "                     disk once: one needless write, never a wrong answer and never a\n"
+		    "                     lost object\n");
+	else
+		say(t,
+		    "  what one costs     a URL is taken for one that was asked for once more than it was,\n"
+		    "                     and written to disk one request early\n");
 	say(t, "  needless writes    about %s for every million URLs that are asked for once\n",
-	    grouped(a, 1e6 * average));
+	    grouped(a, 1e6 * pow(average, c->pairs)));
 	say(t, "                     (admitting at first sight: 1,000,000)\n");
 }
 
@@ -138,21 +166,29 @@ say_theory(struct text *t, double n, double p)
 }
 
 size_t
-twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr)
+twice_sizing_explain(char *out, size_t room, uint64_t urls, double fpr, unsigned sightings)
 {
 	struct text t = {out, room, 0};
-	struct twice_sizing_plan plan;
+	struct cascade c = {.urls = urls, .pairs = sightings > 2 ? sightings - 1 : 1};
 	char a[32], b[32];
 
-	if (!twice_sizing_plan_lines(&plan, LINE_COLUMNS, WORD_BITS, 2, urls, fpr))
+	if (sightings > SIGHTINGS_MOST || !plan_pair(&c.first, urls, fpr) ||
+	    !plan_pair(&c.later, twice_sizing_later_capacity(urls), fpr))
 		return 0;
-	say(&t, "A pair of filters for %s URLs per generation at %s false positives:\n\n",
-	    grouped(a, (double)urls), percent(b, fpr));
-	say_cost(&t, &plan, (double)urls);
-	say_errors(&t, &plan);
-	say(&t,
-	    "  remembers          at least the last %s different URLs, at most twice as many\n\n",
+	if (c.pairs == 1)
+		say(&t, "A pair of filters");
+	else
+		say(&t, "For %u sightings, a cascade of %u pairs of filters", sightings, c.pairs);
+	say(&t, " for %s URLs per generation at %s false positives:\n\n", grouped(a, (double)urls),
+	    percent(b, fpr));
+	say_cost(&t, &c);
+	say_errors(&t, &c);
+	say(&t, "  remembers          at least the last %s different URLs, at most twice as many\n",
 	    grouped(a, (double)urls));
+	if (c.pairs > 1)
+		say(&t, "                     (less if more than %s of them come back)\n",
+		    grouped(a, (double)twice_sizing_later_capacity(urls)));
+	say(&t, "\n");
 	say_theory(&t, (double)urls, fpr);
 	return t.n;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/family/cascade.h"
 #include "filter/family/filter_ops.h"
 
 /* Smaller filters are one stripe: exact, and quick anyway. In large ones a stripe is so small that
@@ -45,7 +46,15 @@ twice_filter_kind_of(const char *word, enum twice_filter_kind *kind)
 enum twice_filter_kind
 twice_filter_kind_for(const struct twice_filter_options *o)
 {
-	return o->kind == TWICE_FILTER_PAIR && o->sightings > 2 ? TWICE_FILTER_COUNTING : o->kind;
+	if (o->kind != TWICE_FILTER_PAIR && o->kind != TWICE_FILTER_CASCADE)
+		return o->kind;
+	return o->sightings > 2 ? TWICE_FILTER_CASCADE : TWICE_FILTER_PAIR;
+}
+
+static bool
+is_of_pairs(enum twice_filter_kind kind)
+{
+	return kind == TWICE_FILTER_PAIR || kind == TWICE_FILTER_CASCADE;
 }
 
 static bool
@@ -59,16 +68,16 @@ const char *
 twice_filter_may(const struct twice_filter_options *o)
 {
 	if (o->kind >= TWICE_FILTER_KIND_COUNT)
-		return "the filter must be pair, counting, stable or scalable";
+		return "the filter must be pair, counting, stable, scalable or cascade";
 	if (o->sightings < 1 || o->sightings > TWICE_FILTER_SIGHTINGS_MOST)
 		return "sightings must be 1 to 15";
 	if (o->sightings > facts[twice_filter_kind_for(o)].sightings_most)
-		return "more than 2 sightings need the filter: counting";
+		return "more than 2 sightings need the filter pair or counting";
 	if (o->capacity < 1 || o->capacity > CAPACITY_MOST)
 		return "capacity must be 1 to 2^40 keys";
 	if (!(o->false_positives > 0) || !(o->false_positives < 1))
 		return "false positives must be above 0% and below 100%";
-	if (twice_filter_kind_for(o) == TWICE_FILTER_PAIR && !pair_may(o))
+	if (is_of_pairs(twice_filter_kind_for(o)) && !pair_may(o))
 		return "a pair needs a capacity up to 2^30 keys and 0.0001% to 50% false positives";
 	if (!(o->recall >= 0) || !(o->recall < 1))
 		return "recall must be below 100%";
@@ -217,12 +226,20 @@ twice_filter_pair(const struct twice_filter *m)
 	return m->o.kind == TWICE_FILTER_PAIR ? m->stripes[0].state : NULL;
 }
 
-/* Only the pair is quick enough for a missing line to matter. */
+struct twice_cascade *
+twice_filter_cascade(const struct twice_filter *m)
+{
+	return m->o.kind == TWICE_FILTER_CASCADE ? m->stripes[0].state : NULL;
+}
+
+/* Only pairs are quick enough for a missing line to matter. */
 void
 twice_filter_prefetch(const struct twice_filter *m, struct twice_key_hash h)
 {
 	if (twice_filter_pair(m))
 		twice_pair_prefetch(twice_filter_pair(m), h);
+	else if (twice_filter_cascade(m))
+		twice_cascade_prefetch(twice_filter_cascade(m), h);
 }
 
 void
@@ -235,11 +252,62 @@ twice_filter_tick(struct twice_filter *m, int64_t now_s)
 	}
 }
 
+bool
+twice_filter_has_generations(const struct twice_filter *m)
+{
+	return m->ops->number != NULL;
+}
+
+bool
+twice_filter_is_lock_free(const struct twice_filter *m)
+{
+	return m->ops->is_lock_free;
+}
+
+/* Stripes are full at different times: what the whole has ended is what the last of them has. */
+uint64_t
+twice_filter_number(const struct twice_filter *m)
+{
+	uint64_t least = UINT64_MAX;
+	if (!m->ops->number)
+		return 0;
+	for (unsigned i = 0; i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		uint64_t number = m->ops->number(s->state);
+		let_go(m, s);
+		least = number < least ? number : least;
+	}
+	return least;
+}
+
+void
+twice_filter_rotate(struct twice_filter *m, int64_t now_s)
+{
+	for (unsigned i = 0; m->ops->rotate && i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		m->ops->rotate(s->state, now_s);
+		let_go(m, s);
+	}
+}
+
+bool
+twice_filter_try_rotate(struct twice_filter *m, uint64_t number)
+{
+	bool any = false;
+	for (unsigned i = 0; m->ops->try_rotate && i < m->n; i++) {
+		struct stripe *s = hold(m, i);
+		any |= m->ops->try_rotate(s->state, number);
+		let_go(m, s);
+	}
+	return any;
+}
+
 /* Sums of the stripes; of the shares the average, of the generations the oldest. */
 void
 twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out)
 {
-	*out = (struct twice_filter_stats){.generation = UINT64_MAX, .bytes = sizeof(*m)};
+	*out = (struct twice_filter_stats){
+		.generation = UINT64_MAX, .bytes = sizeof(*m), .born_s = INT64_MAX};
 	for (unsigned i = 0; i < m->n; i++) {
 		struct twice_filter_stats part;
 		struct stripe *s = hold(m, i);
@@ -247,6 +315,7 @@ twice_filter_stats(const struct twice_filter *m, struct twice_filter_stats *out)
 		let_go(m, s);
 		out->generation =
 			part.generation < out->generation ? part.generation : out->generation;
+		out->born_s = part.born_s < out->born_s ? part.born_s : out->born_s;
 		out->keys += part.keys;
 		out->bytes += part.bytes;
 		out->fill_ratio += part.fill_ratio / m->n;

@@ -15,6 +15,10 @@ struct twice_filter_ops {
 	struct twice_filter_sight (*test)(const void *state, struct twice_key_hash h);
 	struct twice_filter_sight (*record)(void *state, struct twice_key_hash h);
 	void (*tick)(void *state, int64_t now_s);
+	/* NULL, all three: there are no generations. */
+	uint64_t (*number)(const void *state);
+	void (*rotate)(void *state, int64_t now_s);
+	bool (*try_rotate)(void *state, uint64_t number);
 	void (*stats)(const void *state, struct twice_filter_stats *s);
 	int (*save)(const void *state, const struct twice_filter_place *here,
 		    const struct twice_snapshot_sink *to);

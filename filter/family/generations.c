@@ -83,13 +83,41 @@ age_s(const struct twice_generations *t, int64_t now_s)
 	return now_s > t->born_s ? (uint64_t)now_s - (uint64_t)t->born_s : 0;
 }
 
-void
-twice_generations_tick(struct twice_generations *t, int64_t now_s)
+static void
+go_on(struct twice_generations *t, int64_t now_s)
 {
 	/* A clock that was set back changes no age. */
 	if (now_s < t->now_s)
 		t->born_s = now_s - (int64_t)age_s(t, t->now_s);
 	t->now_s = now_s;
+}
+
+uint64_t
+twice_generations_number(const struct twice_generations *t)
+{
+	return t->generation;
+}
+
+void
+twice_generations_rotate(struct twice_generations *t, int64_t now_s)
+{
+	go_on(t, now_s);
+	rotate(t);
+}
+
+bool
+twice_generations_try_rotate(struct twice_generations *t, uint64_t number)
+{
+	if (t->generation != number)
+		return false;
+	rotate(t);
+	return t->generation != number;
+}
+
+void
+twice_generations_tick(struct twice_generations *t, int64_t now_s)
+{
+	go_on(t, now_s);
 	if (t->o.rotate_after_s && age_s(t, now_s) >= t->o.rotate_after_s)
 		rotate(t);
 }
@@ -105,7 +133,7 @@ void
 twice_generations_stats(const struct twice_generations *t, struct twice_filter_stats *s)
 {
 	struct twice_filter_stats old = {0};
-	*s = (struct twice_filter_stats){.generation = t->generation};
+	*s = (struct twice_filter_stats){.generation = t->generation, .born_s = t->born_s};
 	t->ops->stats(t->current, s);
 	if (t->previous)
 		t->ops->stats(t->previous, &old);

@@ -43,6 +43,10 @@ twice_generations_test(const struct twice_generations *t, struct twice_key_hash 
 struct twice_filter_sight
 twice_generations_record(struct twice_generations *t, struct twice_key_hash h);
 void twice_generations_tick(struct twice_generations *t, int64_t now_s);
+uint64_t twice_generations_number(const struct twice_generations *t);
+void twice_generations_rotate(struct twice_generations *t, int64_t now_s);
+/* Ends generation `number`, if it is the current one. */
+bool twice_generations_try_rotate(struct twice_generations *t, uint64_t number);
 void twice_generations_stats(const struct twice_generations *t, struct twice_filter_stats *s);
 
 int twice_generations_save(const struct twice_generations *t, const struct twice_snapshot_sink *to,

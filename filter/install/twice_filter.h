@@ -11,6 +11,7 @@
 #include "filter/family/blocked.h"
 #include "filter/family/bloom.h"
 #include "filter/family/bloomier.h"
+#include "filter/family/cascade.h"
 #include "filter/family/cells.h"
 #include "filter/family/chain.h"
 #include "filter/family/counting.h"

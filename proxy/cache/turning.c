@@ -7,7 +7,7 @@
 static void
 notice(struct turning *t)
 {
-	uint64_t number = twice_pair_number(t->pair);
+	uint64_t number = twice_filter_number(t->filter);
 	if (number == t->number && t->began)
 		return;
 	t->began = true;
@@ -23,9 +23,9 @@ turn(struct turning *t)
 	if (!turn_is_over(t->turn_bytes, t->admitted, t->now_s - t->born_s))
 		return;
 	if (t->turn_bytes)
-		twice_pair_try_rotate(t->pair, t->number);
+		twice_filter_try_rotate(t->filter, t->number);
 	else
-		twice_pair_rotate(t->pair, t->now_s);
+		twice_filter_rotate(t->filter, t->now_s);
 	notice(t);
 }
 

@@ -1,5 +1,5 @@
-/* turning.h - ends the generations of a pair with the turns of a log (turn.h), for one that asks it
- * alone: a policy of `twice simulate`, a row of what-if. The proxy's own pair, which all workers
+/* turning.h - ends the generations of a filter with the turns of a log (turn.h), for one that asks it
+ * alone: a policy of `twice simulate`, a row of what-if. The proxy's own filter, which all workers
  * ask, is turned in seen.c.
  *
  * Units     seconds, handed in. Threads: none.
@@ -7,10 +7,10 @@
 #ifndef CACHE_TURNING_H
 #define CACHE_TURNING_H
 
-#include "filter/pair.h"
+#include "filter/family/filter.h"
 
 struct turning {
-	struct twice_pair *pair; /* borrowed */
+	struct twice_filter *filter; /* borrowed; NULL: it is not turned */
 	/* Of its generation. */
 	uint64_t number, turn_bytes;
 	int64_t admitted, born_s, now_s;

@@ -10,12 +10,13 @@ static const char about[] =
 	"Computes memory, hashes, false positives and needless writes of the pair of filters that\n"
 	"admission uses, and shows the theory beside it.";
 
-enum { URLS, FPR, TABLE };
+enum { URLS, FPR, SIGHTINGS, TABLE };
 
 static const struct flag rows[] = {
 	{"--urls", "N", "distinct URLs per generation: 10M, 250k", NULL},
 	{"--fpr", "P", "false positives of both generations together: 1%, 0.001 (default 1%)",
 	 NULL},
+	{"--sightings", "N", "requests before a URL is written, 1 to 15 (default 2)", NULL},
 	{"--table", NULL,
 	 "print the rates of classic filters for 2 to 9 bits per key and 1 to 7 hashes", NULL},
 	{0},
@@ -24,6 +25,7 @@ static const struct flag rows[] = {
 struct question {
 	uint64_t urls;
 	double fpr;
+	uint64_t sightings;
 	bool table;
 };
 
@@ -37,6 +39,10 @@ on_flag(struct flags *f, int row, struct question *q)
 				    f->value);
 	if (row == FPR && units_parse_share(f->value, &q->fpr) != 0)
 		return flags_refuse(f, "\"%s\" is not a share; write one such as 1%% or 0.01",
+				    f->value);
+	if (row == SIGHTINGS && (units_parse_count(f->value, &q->sightings) != 0 ||
+				 q->sightings < 1 || q->sightings > 15))
+		return flags_refuse(f, "\"%s\" is not a number of sightings; write 1 to 15",
 				    f->value);
 	if (row == FLAGS_WORD)
 		return flags_refuse(
@@ -55,7 +61,8 @@ print_sizes(struct flags *f, const struct question *q)
 			     "the number of URLs is missing; try: twice size --urls 10M --fpr 1%%");
 		return CLI_USAGE;
 	}
-	if (q->urls > 0 && twice_sizing_explain(text, sizeof(text), q->urls, q->fpr) == 0) {
+	if (q->urls > 0 && twice_sizing_explain(text, sizeof(text), q->urls, q->fpr,
+						(unsigned)q->sightings) == 0) {
 		flags_refuse(
 			f,
 			"out of range: --urls from 1 to 1073741824, --fpr from 0.0001%% to 50%%");
@@ -73,10 +80,10 @@ print_sizes(struct flags *f, const struct question *q)
 int
 cli_size(int argc, char **argv)
 {
-	struct question q = {.fpr = 0.01};
+	struct question q = {.fpr = 0.01, .sightings = 2};
 	struct flags f = {
 		.command = "size",
-		.synopsis = "--urls N [--fpr P] [--table]",
+		.synopsis = "--urls N [--fpr P] [--sightings N] [--table]",
 		.about = about,
 		.rows = rows,
 		.argc = argc,

@@ -364,13 +364,10 @@ write_yaml(struct advice *a)
 	int n = snprintf(a->yaml, sizeof a->yaml,
 			 "cache:\n  disk: %s\n  memory: %s\nadmission:\n  sightings: %u\n", disk,
 			 memory, p->sightings);
-	bool counting = p->sightings > 2 && p->sights.memory.kind == TWICE_FILTER_PAIR;
 	if (p->sightings > 1)
-		snprintf(
-			a->yaml + n, sizeof a->yaml - (size_t)n,
-			"  filter: %s\n  capacity: %s\n  rotate_after: %s\n",
-			twice_filter_word(counting ? TWICE_FILTER_COUNTING : p->sights.memory.kind),
-			capacity, rotate);
+		snprintf(a->yaml + n, sizeof a->yaml - (size_t)n,
+			 "  filter: %s\n  capacity: %s\n  rotate_after: %s\n",
+			 twice_filter_word(p->sights.memory.kind), capacity, rotate);
 }
 
 static double

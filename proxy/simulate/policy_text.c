@@ -17,8 +17,11 @@ static const char help[] =
 static int
 set_filter(struct policy_spec *p, const char *value)
 {
+	enum twice_filter_kind *kind = &p->sights.memory.kind;
 	p->sights.exact = strcmp(value, "exact") == 0;
-	return p->sights.exact ? 0 : twice_filter_kind_of(value, &p->sights.memory.kind);
+	if (p->sights.exact)
+		return 0;
+	return twice_filter_kind_of(value, kind) || *kind == TWICE_FILTER_CASCADE ? -1 : 0;
 }
 
 static int

@@ -23,9 +23,16 @@ struct sights {
 	uint64_t size, used;
 	struct recent first_bytes;
 	uint32_t ticked_s;
-	struct turning turning; /* pair: of the filter; NULL: not by turns */
+	struct turning turning; /* filter NULL: not by turns */
 	struct sights_facts n;
 };
+
+/* A memory without generations has none to end. */
+static bool
+turns(const struct sights_options *o)
+{
+	return o->by_turns && !o->memory.rotate_after_s && o->memory.kind != TWICE_FILTER_STABLE;
+}
 
 struct sights *
 sights_create(const struct sights_options *o, char *err, size_t err_bytes)
@@ -43,13 +50,12 @@ sights_create(const struct sights_options *o, char *err, size_t err_bytes)
 		return s;
 	}
 	struct twice_filter_options *m = &s->o.memory;
-	s->o.by_turns =
-		o->by_turns && !m->rotate_after_s && twice_filter_kind_for(m) == TWICE_FILTER_PAIR;
+	s->o.by_turns = turns(o);
 	if (!s->o.by_turns && !m->rotate_after_s)
 		m->rotate_after_s = TURN_DAY_S;
 	s->filter = twice_filter_create(m, 0);
 	if (s->filter && s->o.by_turns)
-		s->turning.pair = twice_filter_pair(s->filter);
+		s->turning.filter = s->filter;
 	if (!s->filter) {
 		snprintf(err, err_bytes,
 			 "there is not enough memory for a filter of this capacity");
@@ -82,10 +88,11 @@ sights_are_like(const struct sights *s, const struct sights_options *o)
 	const struct twice_filter_options *a = &s->o.memory, *b = &o->memory;
 	if (s->o.exact || o->exact)
 		return s->o.exact && o->exact;
-	if (s->o.by_turns ||
-	    (o->by_turns && !b->rotate_after_s && twice_filter_kind_for(b) == TWICE_FILTER_PAIR))
+	if (s->o.by_turns || turns(o))
 		return false;
-	/* No kind knows less or more for the number of sightings that is asked of it. */
+	/* Of the number of sightings that is asked for, only a cascade knows less or more. */
+	if (twice_filter_kind_for(b) == TWICE_FILTER_CASCADE && a->sightings != b->sightings)
+		return false;
 	return twice_filter_kind_for(a) == twice_filter_kind_for(b) && a->capacity == b->capacity &&
 	       life_s(a) == life_s(b) && !(a->false_positives < b->false_positives) &&
 	       !(a->false_positives > b->false_positives);
@@ -151,7 +158,7 @@ sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes)
 bool
 sights_are_by_turns(const struct sights *s)
 {
-	return s->turning.pair != NULL;
+	return s->turning.filter != NULL;
 }
 
 void
@@ -171,7 +178,7 @@ tick(struct sights *s, uint32_t now_s)
 	s->ticked_s = now_s;
 	if (s->filter)
 		twice_filter_tick(s->filter, now_s);
-	if (s->turning.pair)
+	if (s->turning.filter)
 		turning_tick(&s->turning, now_s);
 }
 

@@ -83,11 +83,11 @@ TRY(bloomier,  uint32_t v; twice_bloomier_get(f, h, &v))
 /* clang-format on */
 
 static void
-try_memory(struct twice_snapshot_source *from, enum twice_filter_kind kind)
+try_memory(struct twice_snapshot_source *from, enum twice_filter_kind kind, unsigned sightings)
 {
 	struct twice_filter *m = NULL;
 	struct twice_filter_options told, o = {.kind = kind,
-					       .sightings = 2,
+					       .sightings = sightings,
 					       .capacity = 100,
 					       .false_positives = 0.01,
 					       .seed = 1};
@@ -133,7 +133,7 @@ try(unsigned kind, struct twice_snapshot_source *from)
 		try_bloomier(from);
 		break;
 	default:
-		try_memory(from, (enum twice_filter_kind)(kind % 11 - 7));
+		try_memory(from, (enum twice_filter_kind)(kind % 11 - 7), 2 + kind / 11 % 2);
 	}
 }
 

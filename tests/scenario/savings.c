@@ -32,8 +32,8 @@ static struct outcome
 run(int sightings)
 {
 	edge_start_yaml(text("cache:\n  dir: %%D/cache%d\n  disk: 64MiB\n  memory: 1MiB\n"
-			     "admission:\n  sightings: %d\n%s",
-			     plays++, sightings, sightings > 2 ? "  filter: counting\n" : ""));
+			     "admission:\n  sightings: %d\n",
+			     plays++, sightings));
 	asked_before = origin_requests();
 	play();
 	edge_expect_stat("disk.pending_bytes", 0);

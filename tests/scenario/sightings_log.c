@@ -65,6 +65,52 @@ SCENARIO("a sighting survives kill -9 a minute later, and the second request is 
 	expect_verdict(get("/y"), SEEN);
 }
 
+SCENARIO(
+	"three sightings need no filter to be named, and are counted through a restart, a kill and an upgrade")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	clock_hold();
+	edge_start_yaml("admission: { sightings: 3 }\ncache: { memory: 1MiB }\n");
+	expect_verdict(get("/x"), FIRST);
+	expect_verdict(get("/y"), FIRST);
+	edge_restart(); /* it saves its snapshot at the end */
+	expect_verdict(get("/x"), FIRST);
+	pass_a_minute();
+	edge_kill9();
+	edge_restart();
+	expect_verdict(get("/x"), SEEN);
+	edge_becomes(upgraded(), 0);
+	expect_verdict(get("/y"), FIRST);
+	expect_verdict(get("/z"), FIRST);
+	expect(edge_stat("admission.generation.keys") == 3);
+}
+
+SCENARIO(
+	"a counting filter's snapshot and log count for the cascade that takes its place, and back")
+{
+	origin_says("*", .fields = FRESH, .body = "hello");
+	clock_hold();
+	edge_start_yaml("admission: { sightings: 3, filter: counting, capacity: 10000 }\n");
+	expect_verdict(get("/saved"), FIRST);
+	edge_restart();
+	expect_verdict(get("/logged"), FIRST);
+	pass_a_minute();
+	edge_kill9();
+	edge_rewrite("admission: { sightings: 3, capacity: 10000 }\n");
+	edge_restart();
+	expect(edge_said("the filter is made with other options"));
+	expect_verdict(get("/saved"), FIRST); /* the second */
+	expect_verdict(get("/logged"), FIRST);
+	expect_verdict(get("/new"), FIRST);
+	edge_restart(); /* so that RAM answers nothing */
+	expect_verdict(get("/saved"), SEEN);
+	expect_verdict(get("/new"), FIRST);
+	edge_rewrite("admission: { sightings: 3, filter: counting, capacity: 10000 }\n");
+	edge_restart();
+	expect_verdict(get("/new"), SEEN);
+	expect_verdict(get("/logged"), SEEN);
+}
+
 SCENARIO("the log of sightings begins anew with each snapshot, and its bytes are counted")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");

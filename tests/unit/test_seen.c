@@ -109,6 +109,57 @@ START_TEST(a_generation_is_half_a_turn_of_the_log)
 }
 END_TEST
 
+static const struct twice_filter_options others[] = {
+	{TWICE_FILTER_COUNTING, 2, .capacity = 1000, .false_positives = 1e-4},
+	{TWICE_FILTER_COUNTING, 2, .capacity = 70000, .false_positives = 1e-4},
+	{TWICE_FILTER_SCALABLE, 2, .capacity = 1000, .false_positives = 1e-4},
+	{TWICE_FILTER_PAIR, 3, .capacity = 1000, .false_positives = 1e-4},
+};
+
+/* Some take locks and memory for it, so it is done at the next tick. */
+START_TEST(any_kind_that_has_generations_turns_with_the_log)
+{
+	tmpdir_make(dir, sizeof dir);
+	open_with(&others[_i]);
+	tick(TURN, 1);
+	for (unsigned n = 1; n < others[_i].sightings; n++)
+		ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
+	seen_charge(seen, NULL, TURN / 4 - 1);
+	tick(TURN, DAY); /* not with time */
+	ck_assert_uint_eq(generation(), 0);
+	seen_charge(seen, NULL, 1);
+	tick(TURN, 1);
+	ck_assert_uint_eq(generation(), 1);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
+	for (uint64_t end = 2; end < 4; end++) {
+		seen_charge(seen, NULL, TURN / 4);
+		tick(TURN, 1);
+		ck_assert_uint_eq(generation(), end);
+	}
+	ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
+	tick(0, DAY); /* a log that grows */
+	ck_assert_uint_eq(generation(), 4);
+	end();
+}
+END_TEST
+
+START_TEST(stable_has_no_generations)
+{
+	const struct twice_filter_options stable = {TWICE_FILTER_STABLE, 2, .capacity = 1000,
+						    .false_positives = 1e-4};
+	tmpdir_make(dir, sizeof dir);
+	open_with(&stable);
+	tick(TURN, 1);
+	ask(1);
+	seen_charge(seen, NULL, TURN);
+	tick(TURN, 1);
+	tick(0, DAY);
+	ck_assert_uint_eq(generation(), 0);
+	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
+	end();
+}
+END_TEST
+
 static _Atomic uint64_t charged;
 static _Atomic int chargers;
 
@@ -274,4 +325,6 @@ UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
      TEST(what_a_generation_admitted_survives_a_restart),
      TEST(each_generation_needs_a_quarter_turn_of_its_own),
-     TIMES(the_largest_snapshot_is_read_back, 3), TEST(a_count_that_rose_survives_a_restart))
+     LOOP(any_kind_that_has_generations_turns_with_the_log, others),
+     TEST(stable_has_no_generations), TIMES(the_largest_snapshot_is_read_back, 3),
+     TEST(a_count_that_rose_survives_a_restart))

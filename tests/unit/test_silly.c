@@ -36,7 +36,7 @@ taken_by(uint64_t keys, double fpr)
 		return "pair";
 	if (twice_sizing_plan_lines(&plan, 4, 62, 2, keys, fpr))
 		return "plan";
-	if (twice_sizing_explain(NULL, 0, keys, fpr))
+	if (twice_sizing_explain(NULL, 0, keys, fpr, 2))
 		return "explain";
 	if (twice_blocked_create(keys, fpr))
 		return "blocked";

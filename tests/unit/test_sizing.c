@@ -200,19 +200,33 @@ START_TEST(plans_keep_rate_and_memory)
 }
 END_TEST
 
+START_TEST(a_cascade_is_said_in_words)
+{
+	char text[8192];
+
+	ck_assert_uint_gt(twice_sizing_explain(text, sizeof(text), 10000000, 0.01, 3), 0);
+	ck_assert_ptr_nonnull(strstr(text, "For 3 sightings, a cascade of 2 pairs"));
+	ck_assert_ptr_nonnull(strstr(text, "31.50 bits per URL"));
+	ck_assert_ptr_nonnull(strstr(text, "(less if more than 2,500,000 of them come back)"));
+	ck_assert_uint_gt(twice_sizing_explain(text, sizeof(text), 10000000, 0.01, 1), 0);
+	ck_assert_ptr_null(strstr(text, "cascade"));
+	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 10000000, 0.01, 16), 0);
+}
+END_TEST
+
 START_TEST(text_is_whole_or_cut_as_snprintf_does)
 {
 	char text[8192], cut[100];
-	size_t n = twice_sizing_explain(text, sizeof(text), 10000000, 0.01);
+	size_t n = twice_sizing_explain(text, sizeof(text), 10000000, 0.01, 2);
 
 	ck_assert_uint_eq(n, strlen(text));
 	ck_assert(strstr(text, "31.4 MB") || strstr(text, "31.5 MB"));
 	ck_assert_ptr_nonnull(strstr(text, "one needless write"));
-	ck_assert_uint_eq(twice_sizing_explain(cut, sizeof(cut), 10000000, 0.01), n);
+	ck_assert_uint_eq(twice_sizing_explain(cut, sizeof(cut), 10000000, 0.01, 2), n);
 	ck_assert_uint_eq(strlen(cut), sizeof(cut) - 1);
 	ck_assert_int_eq(strncmp(cut, text, sizeof(cut) - 1), 0);
-	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 0, 0.01), 0);
-	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 1, 2), 0);
+	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 0, 0.01, 2), 0);
+	ck_assert_uint_eq(twice_sizing_explain(text, sizeof(text), 1, 2, 2), 0);
 	twice_sizing_explain_table(text, sizeof(text));
 	ck_assert_ptr_nonnull(strstr(text, "0.0216"));
 	ck_assert_ptr_nonnull(strstr(text, "0.0133"));
@@ -222,7 +236,7 @@ END_TEST
 UNIT("sizing", LOOP(table_is_the_published_one, published),
      LOOP(fewest_hashes_that_reach_p, fewest), TEST(no_choice_reaches_zero),
      TEST(exact_approximate_and_bound_agree_and_are_in_order),
-     TEST(best_hashes_and_bits_fit_together),
+     TEST(best_hashes_and_bits_fit_together), TEST(a_cascade_is_said_in_words),
      TIMES(table_is_reproduced_by_counting,
 	   TWICE_SIZING_TABLE_BITS_MAX - TWICE_SIZING_TABLE_BITS_MIN + 1),
      LOOP(line_model_is_reproduced_by_counting, lines), TEST(fill_and_keys_are_inverse),

@@ -11,15 +11,14 @@ enum { URLS = 6000, HOT = 400, MIB = 1 << 20 };
 static struct whatif *
 make_lent(unsigned sightings, uint64_t disk, uint64_t memory, uint32_t lent)
 {
-	struct whatif_options o = {
-		.ghost = {.disk_bytes = disk, .memory_bytes = memory},
-		.lent = lent,
-		.memory = {.kind = sightings > 2 ? TWICE_FILTER_COUNTING : TWICE_FILTER_PAIR,
-			   .sightings = sightings,
-			   .capacity = 1000000,
-			   .false_positives = 0.01,
-			   .rotate_after_s = 1 << 30,
-			   .seed = 1}};
+	struct whatif_options o = {.ghost = {.disk_bytes = disk, .memory_bytes = memory},
+				   .lent = lent,
+				   .memory = {.kind = TWICE_FILTER_PAIR,
+					      .sightings = sightings,
+					      .capacity = 1000000,
+					      .false_positives = 0.01,
+					      .rotate_after_s = 1 << 30,
+					      .seed = 1}};
 	struct whatif *w = whatif_create(&o);
 	ck_assert_ptr_nonnull(w);
 	return w;

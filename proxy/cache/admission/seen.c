@@ -1,9 +1,10 @@
 /* seen.c - chooses the memory, asks the rule, ends generations.
  *
- * The pair is asked directly: it is the hot path's one memory access per request.
+ * A pair is asked directly: it is the hot path's one memory access per request.
  */
 #include "proxy/cache/admission/seen_inside.h"
 
+#include "filter/family/cascade.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
@@ -19,6 +20,8 @@ seen_prefetch(const struct seen *s, struct twice_key_hash h)
 {
 	if (s->pair)
 		twice_pair_prefetch(s->pair, h);
+	else
+		twice_filter_prefetch(s->memory, h);
 }
 
 /* ---- the rule ------------------------------------------------------------------------------ */
@@ -29,7 +32,7 @@ with_elder(const struct seen *s, struct twice_key_hash h, struct twice_filter_si
 {
 	struct seen_elder *e = (struct seen_elder *)(uintptr_t)&s->elder;
 	bool enough =
-		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times >= s->memory_options.sightings;
+		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times + 1 >= s->memory_options.sightings;
 	if (enough || !atomic_load_explicit(&e->now, memory_order_relaxed))
 		return is;
 	return seen_elder_test(e, h, is);
@@ -49,7 +52,7 @@ static struct twice_filter_sight
 record_in_memory(struct seen *s, struct twice_key_hash h)
 {
 	struct twice_filter_sight was = twice_filter_record(s->memory, h);
-	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times < s->memory_options.sightings))
+	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times + 1 < s->memory_options.sightings))
 		seen_log_note(s->log, h);
 	return with_elder(s, h, was);
 }
@@ -246,28 +249,50 @@ check(const struct seen *s)
 {
 	uint64_t turning = atomic_load(&s->turning); /* before the number that it follows */
 	assert((s->pair != NULL) != (s->memory != NULL));
-	assert(!s->by_turns || s->pair);
-	assert(!s->pair || turning <= twice_pair_number(s->pair));
+	assert(turning <= seen_generation(s->pair, s->memory));
 	assert(settings_of(s).sightings > 0);
 }
 
 /* ---- when a generation ends ---------------------------------------------------------------- */
 
+static bool
+try_rotate(struct seen *s, uint64_t number)
+{
+	return s->pair ? twice_pair_try_rotate(s->pair, number)
+		       : twice_filter_try_rotate(s->memory, number);
+}
+
+/* The count for generation `number` begins with nothing. admitted is 0 before turning says whose it is, or a
+ * thread would end the new generation by the old one's bytes; what others charge between the two is not counted.
+ */
+static void
+notice(struct seen *s, uint64_t number)
+{
+	uint64_t was = atomic_load(&s->turning);
+	if (was >= number)
+		return;
+	atomic_store(&s->admitted, 0);
+	atomic_compare_exchange_strong(&s->turning, &was, number);
+}
+
 /* Counts for the current generation; ends it when that is enough. Whoever is late for that finds
- * another number. admitted is 0 before turning says whose it is, or a thread would end the new
- * generation by the old one's bytes; what others charge between the two is not counted. */
+ * another number. It may have begun because the one before was full. */
 static void
 turn(struct seen *s, uint64_t bytes)
 {
-	uint64_t number = twice_pair_number(s->pair), was = atomic_load(&s->turning);
-	if (was < number) { /* it began because it was full, or was ended here */
-		atomic_store(&s->admitted, 0);
-		atomic_compare_exchange_strong(&s->turning, &was, number);
-	}
+	uint64_t number = seen_generation(s->pair, s->memory);
+	notice(s, number);
 	int64_t more = (int64_t)bytes, admitted = atomic_fetch_add(&s->admitted, more) + more;
 	uint64_t bytes_of_log = atomic_load_explicit(&s->turn_bytes, memory_order_relaxed);
-	if (turn_is_over(bytes_of_log, admitted, 0))
-		twice_pair_try_rotate(s->pair, number);
+	if (turn_is_over(bytes_of_log, admitted, 0) && try_rotate(s, number))
+		notice(s, seen_generation(s->pair, s->memory));
+}
+
+/* Of a kind that takes locks and memory for it, the keeper ends generations. */
+static bool
+turns_at_once(const struct seen *s)
+{
+	return s->pair || twice_filter_is_lock_free(s->memory);
 }
 
 void
@@ -276,21 +301,31 @@ seen_charge(struct seen *s, const struct sighting *by, uint64_t bytes)
 	budget_charge(&s->budget, bytes);
 	if (by && by->alone)
 		accounts_charge(s->accounts, by->from, bytes, 0, second_of(s));
-	if (s->by_turns)
+	if (s->by_turns && turns_at_once(s))
 		turn(s, bytes);
+	else if (s->by_turns)
+		atomic_fetch_add(&s->admitted, (int64_t)bytes);
+}
+
+static int64_t
+generation_born_s(const struct seen *s)
+{
+	struct twice_pair_stats is;
+	seen_report(s, &is);
+	return is.born_s;
 }
 
 static void
 tick_turns(struct seen *s, int64_t now_s, uint64_t turn_bytes)
 {
-	struct twice_pair_stats is;
 	atomic_store_explicit(&s->turn_bytes, turn_bytes, memory_order_relaxed);
 	turn(s, 0);
-	if (turn_bytes)
+	if (turn_bytes || !turn_is_over(0, 0, now_s - generation_born_s(s)))
 		return;
-	twice_pair_stats(s->pair, &is);
-	if (turn_is_over(0, 0, now_s - is.born_s))
+	if (s->pair)
 		twice_pair_rotate(s->pair, now_s);
+	else
+		twice_filter_rotate(s->memory, now_s);
 }
 
 /* How long RAM takes to be filled anew, by what left it in the last ten seconds or so; while nothing leaves it,
@@ -316,7 +351,7 @@ tick_ram(struct seen *s, const struct cache_stats *cache)
 static void
 note_turn(struct seen *s, int64_t now_ms)
 {
-	uint64_t number = twice_pair_number(s->pair), ended = number - s->ticked_number;
+	uint64_t number = seen_generation(s->pair, s->memory), ended = number - s->ticked_number;
 	if (!ended)
 		return;
 	if (s->turned_ms)
@@ -355,8 +390,7 @@ seen_tick(struct seen *s, int64_t now_s, int64_t now_ms, const struct cache_stat
 		twice_filter_tick(s->memory, now_s);
 	if (s->by_turns)
 		tick_turns(s, now_s, cache->turn_bytes);
-	if (s->pair)
-		note_turn(s, now_ms);
+	note_turn(s, now_ms);
 	seen_elder_tick(s, now_s);
 	if (s->saved.moves)
 		seen_save(s, now_s);
@@ -391,9 +425,6 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->born_s = now;
 	s->memory_options = o->memory;
 	s->memory_options.seed = (uint64_t)now;
-	bool by_turns = o->memory.rotate_after_s == 0;
-	if (by_turns && twice_filter_kind_for(&s->memory_options) != TWICE_FILTER_PAIR)
-		s->memory_options.rotate_after_s = TURN_DAY_S;
 	s->max_object_bytes = o->max_object_bytes;
 	atomic_init(&s->sightings, o->memory.sightings);
 	atomic_init(&s->fill_until, o->rule.fill_until);
@@ -422,11 +453,10 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	}
 	if (s->on_disk)
 		seen_restore_log(s, now, restored);
-	s->by_turns = by_turns && s->pair;
-	if (s->pair) {
-		s->ticked_number = twice_pair_number(s->pair);
-		atomic_store(&s->turning, s->ticked_number);
-	}
+	s->by_turns = o->memory.rotate_after_s == 0 &&
+		      (s->pair || twice_filter_has_generations(s->memory));
+	s->ticked_number = seen_generation(s->pair, s->memory);
+	atomic_store(&s->turning, s->ticked_number);
 	*out = s;
 	return 0;
 }
@@ -465,6 +495,10 @@ seen_report(const struct seen *s, struct twice_pair_stats *out)
 		twice_pair_stats(s->pair, out);
 		return;
 	}
+	if (twice_filter_cascade(s->memory)) {
+		twice_cascade_stats(twice_filter_cascade(s->memory), out);
+		return;
+	}
 	struct twice_filter_stats m;
 	twice_filter_stats(s->memory, &m);
 	*out = (struct twice_pair_stats){
@@ -475,6 +509,6 @@ seen_report(const struct seen *s, struct twice_pair_stats *out)
 		.fill_ratio = m.fill_ratio,
 		.estimated_fpr = m.estimated_fpr,
 		.memory_bytes = (size_t)m.bytes,
-		.born_s = s->born_s,
+		.born_s = twice_filter_has_generations(s->memory) ? m.born_s : s->born_s,
 	};
 }

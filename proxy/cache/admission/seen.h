@@ -1,6 +1,6 @@
 /* seen.h - what the rule of admission (sighting.h) needs to remember, and the one door to ask it:
- * the memory of sightings (the rotating pair, or another kind of filter where one is asked for or
- * more than two sightings are) with its snapshot, when its generations end, who asked for which
+ * the memory of sightings (the rotating pair, a cascade of pairs where more than two sightings are asked for, or
+ * another kind of filter) with its snapshot, when its generations end, who asked for which
  * range within a minute, what one address alone asked for, and the write budget.
  *
  * Threads   judge, look, charge and report from any; tick and save from the keeper.
@@ -73,9 +73,10 @@ void seen_give_back(struct seen *s, const struct sighting *by, uint64_t bytes);
 bool seen_most_written(const struct seen *s, struct asker *who, uint64_t *bytes);
 
 /* So many bytes went to the disk because of a verdict, `by` or NULL: not what is only begun.
- * Where no time is set (memory.rotate_after_s 0), a generation of the pair ends with a quarter of a turn of
+ * Where no time is set (memory.rotate_after_s 0), a generation ends with a quarter of a turn of
  * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
- * the log grows, fails or is none, and for other kinds of memory, it is a day. */
+ * the log grows, fails or is none, it is a day. A kind that takes locks for it ends at the next tick; stable has
+ * no generations. */
 void seen_charge(struct seen *s, const struct sighting *by, uint64_t bytes);
 
 /* About once a second, with the facts of the cache as they are. What was recorded is on disk within a minute
@@ -86,7 +87,7 @@ void seen_save(struct seen *s, int64_t now_s);
 /* Sightings that will be on disk with the next snapshot only. */
 uint64_t seen_unlogged(const struct seen *s);
 void seen_report(const struct seen *s, struct twice_pair_stats *out);
-/* How long the generation before the current one of a pair lasted, in seconds; 0: none has ended since
+/* How long the generation before the current one lasted, in seconds; 0: none has ended since
  * the one that was there at start. */
 double seen_interval_s(const struct seen *s);
 

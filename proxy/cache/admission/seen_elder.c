@@ -2,8 +2,8 @@
  * long as it would have counted without the change.
  *
  * It learns nothing; it is asked about keys that the other one does not know. Its generations turn with those of
- * the other one: after the first turn its previous one is forgotten, after the second all of it. Of kinds that
- * cannot be turned from outside all counts until then.
+ * the other one: after the first turn its previous one is forgotten, after the second all of it. Of stable, which has
+ * none, all counts until then.
  */
 #include "proxy/cache/admission/seen_inside.h"
 
@@ -39,11 +39,7 @@ seen_elder_destroy(struct remembered **pr)
 uint64_t
 seen_generation(const struct twice_pair *pair, const struct twice_filter *memory)
 {
-	struct twice_filter_stats is;
-	if (pair)
-		return twice_pair_number(pair);
-	twice_filter_stats(memory, &is);
-	return is.generation;
+	return pair ? twice_pair_number(pair) : twice_filter_number(memory);
 }
 
 /* Generations that the one which learns has begun since. One without generations is as old as it is full. */
@@ -51,7 +47,7 @@ static uint64_t
 turns(const struct seen *s)
 {
 	struct twice_filter_stats is;
-	if (s->pair || s->memory_options.kind != TWICE_FILTER_STABLE)
+	if (s->pair || twice_filter_has_generations(s->memory))
 		return seen_generation(s->pair, s->memory) - s->elder.since;
 	twice_filter_stats(s->memory, &is);
 	return is.keys >= s->memory_options.capacity ? ELDER_TURNS : 0;
@@ -60,8 +56,11 @@ turns(const struct seen *s)
 void
 seen_elder_turn(struct remembered *r, uint64_t turns, int64_t now_s)
 {
-	for (; r->pair && r->turned < turns && r->turned < ELDER_TURNS; r->turned++)
-		twice_pair_rotate(r->pair, now_s);
+	for (; r->turned < turns && r->turned < ELDER_TURNS; r->turned++)
+		if (r->pair)
+			twice_pair_rotate(r->pair, now_s);
+		else
+			twice_filter_rotate(r->memory, now_s);
 }
 
 void

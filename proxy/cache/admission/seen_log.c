@@ -58,7 +58,8 @@ struct gathered {
 
 struct seen_log {
 	struct cache *cache;
-	const struct twice_pair *pair;
+	const struct twice_pair *pair; /* one of the two */
+	const struct twice_filter *memory;
 	struct seen_file file;
 	uint64_t most_bytes;
 	struct stripe *_Atomic stripes[STRIPES]; /* owned; NULL: nobody came yet */
@@ -157,7 +158,7 @@ close_block(struct seen_log *l)
 	struct gathered *g = &l->now;
 	if (!g->open.keys)
 		return;
-	g->open.generation = l->pair ? twice_pair_number(l->pair) : 0;
+	g->open.generation = l->pair ? twice_pair_number(l->pair) : twice_filter_number(l->memory);
 	seen_block_format(&l->file, &g->open, g->bytes.p + g->open_at);
 	g->open.keys = 0;
 }
@@ -361,6 +362,7 @@ seen_log_create(const struct seen_log_options *o)
 	struct seen_log *l = NEW(struct seen_log);
 	l->cache = o->cache;
 	l->pair = o->pair;
+	l->memory = o->memory;
 	l->file = (struct seen_file){o->shape, o->pair ? 8 : SEEN_KEY_MOST};
 	l->most_bytes = SEEN_FILE_HEAD + o->most_keys * l->file.key_bytes + MOST_BYTES;
 	l->ticked_ms = o->now_ms;

@@ -12,6 +12,7 @@
 #define CACHE_SEEN_LOG_H
 
 #include "filter/hash.h"
+#include "filter/family/filter.h"
 #include "filter/pair.h"
 
 #include <stdbool.h>
@@ -21,11 +22,13 @@ struct cache;
 struct seen_log;
 
 struct seen_log_options {
-	struct cache *cache;	       /* borrowed; it has a directory */
-	const struct twice_pair *pair; /* borrowed: packs its keys; NULL: keys are whole */
-	uint64_t shape;		       /* of what understands the keys */
-	uint64_t most_keys;	       /* in the file */
-	int64_t now_ms;		       /* of the clock that seen_log_tick is told */
+	struct cache *cache; /* borrowed; it has a directory */
+	/* One of the two, borrowed: the keys are recorded there. A pair packs them; else they are whole. */
+	const struct twice_pair *pair;
+	const struct twice_filter *memory;
+	uint64_t shape;	    /* of what understands the keys */
+	uint64_t most_keys; /* in the file */
+	int64_t now_ms;	    /* of the clock that seen_log_tick is told */
 };
 
 struct seen_log *seen_log_create(const struct seen_log_options *o);

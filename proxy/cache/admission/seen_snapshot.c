@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_files.h"
+#include "filter/family/cascade.h"
 #include "filter/sizing.h"
 
 #include <errno.h>
@@ -112,18 +113,29 @@ is_same_shape(const struct twice_filter_options *a, const struct twice_filter_op
 	       (is_pair(a) || (a->sightings == b->sightings && a->recall == b->recall));
 }
 
+static uint64_t
+bytes_of_pair(uint64_t capacity, double false_positives)
+{
+	enum { LINE = 64, COLUMNS = 4, WORD_BITS = 62, GENERATIONS = 2 };
+	struct twice_sizing_plan plan;
+	return twice_sizing_plan_lines(&plan, COLUMNS, WORD_BITS, GENERATIONS, capacity,
+				       false_positives)
+		       ? plan.lines * LINE
+		       : UINT64_MAX >> 5; /* fourteen of them are no overflow */
+}
+
 /* Its memory, or what it may grow to. */
 static uint64_t
 bytes_of(const struct twice_filter_options *o)
 {
-	enum { LINE = 64, COLUMNS = 4, WORD_BITS = 62, GENERATIONS = 2 };
-	struct twice_sizing_plan plan;
-	if (!is_pair(o))
+	enum twice_filter_kind kind = twice_filter_kind_for(o);
+	if (kind != TWICE_FILTER_PAIR && kind != TWICE_FILTER_CASCADE)
 		return snapshot_most(o);
-	if (!twice_sizing_plan_lines(&plan, COLUMNS, WORD_BITS, GENERATIONS, o->capacity,
-				     o->false_positives))
-		return UINT64_MAX;
-	return plan.lines * LINE;
+	uint64_t first = bytes_of_pair(o->capacity, o->false_positives);
+	if (kind == TWICE_FILTER_PAIR)
+		return first;
+	return first + (o->sightings - 2) * bytes_of_pair(twice_sizing_later_capacity(o->capacity),
+							  o->false_positives);
 }
 
 /* An elder takes its memory beside the filter's own. Whoever makes that smaller may have had a reason. */
@@ -347,12 +359,31 @@ fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 	return r;
 }
 
-/* Nothing new, nothing written. Of the pair these numbers tell; in the others a known key raises a
- * count, or makes one be forgotten. */
-static bool
-is_saved(const struct seen *s, const struct twice_pair_stats *is)
+/* Of pairs these numbers tell what a snapshot holds; in the others a known key raises a count, or makes one be
+ * forgotten. */
+struct numbers {
+	bool tell;
+	uint64_t keys, number;
+};
+
+static struct numbers
+numbers_of(const struct seen *s)
 {
-	return s->pair && !s->saved.moves && is->keys == s->saved.keys &&
+	const struct twice_cascade *c = s->memory ? twice_filter_cascade(s->memory) : NULL;
+	struct twice_pair_stats is;
+	if (c)
+		return (struct numbers){true, twice_cascade_keys(c), twice_cascade_number(c)};
+	if (!s->pair)
+		return (struct numbers){false, 0, 0};
+	twice_pair_stats(s->pair, &is);
+	return (struct numbers){true, is.keys, is.number};
+}
+
+/* Nothing new, nothing written. */
+static bool
+is_saved(const struct seen *s, const struct numbers *is)
+{
+	return is->tell && !s->saved.moves && is->keys == s->saved.keys &&
 	       is->number == s->saved.number;
 }
 
@@ -401,9 +432,7 @@ save(struct seen *s, int64_t now)
 void
 seen_save(struct seen *s, int64_t now)
 {
-	struct twice_pair_stats is = {0};
-	if (s->pair)
-		twice_pair_stats(s->pair, &is);
+	struct numbers is = numbers_of(s);
 	if (!s->on_disk || is_saved(s, &is))
 		return;
 	save_elder(s, now);

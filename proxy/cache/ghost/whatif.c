@@ -136,11 +136,11 @@ hash_of(uint64_t key)
 static void
 end_full(const struct whatif *w, struct whatif_cell *c, int64_t now_s)
 {
-	uint64_t number = twice_pair_number(c->turning.pair);
+	uint64_t number = twice_filter_number(c->turning.filter);
 	if (number != c->number)
 		c->keys = 0;
 	else if ((c->keys << w->halvings) >= w->o.memory.capacity)
-		twice_pair_rotate(c->turning.pair, now_s);
+		twice_filter_rotate(c->turning.filter, now_s);
 	c->number = number;
 }
 
@@ -170,7 +170,7 @@ tick(struct whatif *w, uint32_t now_s)
 		if (!c->memory)
 			continue;
 		twice_filter_tick(c->memory, now_s);
-		if (!c->turning.pair)
+		if (!c->turning.filter)
 			continue;
 		if (c->by_turns)
 			turning_tick(&c->turning, now_s);
@@ -349,17 +349,15 @@ begin_row(struct whatif *w, enum whatif_row row)
 	c->options.capacity = capacity < CAPACITY_LEAST	 ? CAPACITY_LEAST
 			      : capacity > CAPACITY_MOST ? CAPACITY_MOST
 							 : capacity;
-	bool is_pair = twice_filter_kind_for(&c->options) == TWICE_FILTER_PAIR;
-	c->by_turns = is_pair && !c->options.rotate_after_s;
-	if (!is_pair && !c->options.rotate_after_s)
-		c->options.rotate_after_s = TURN_DAY_S;
 	c->memory = twice_filter_create(&c->options, 0);
 	if (!c->memory)
 		return -1;
 	struct twice_filter_stats m;
 	twice_filter_stats(c->memory, &m);
 	c->filter_bytes = m.bytes;
-	c->turning.pair = twice_filter_pair(c->memory);
+	if (twice_filter_has_generations(c->memory))
+		c->turning.filter = c->memory;
+	c->by_turns = c->turning.filter && !c->options.rotate_after_s;
 	return 0;
 }
 

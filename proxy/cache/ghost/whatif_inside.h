@@ -15,7 +15,7 @@ struct whatif_cell {
 	struct twice_filter_options options;
 	struct twice_filter *memory; /* NULL: it admits all */
 	uint64_t filter_bytes;	     /* of that; its other numbers take a look at its bits */
-	struct turning turning;	     /* pair: the memory's, where it is one */
+	struct turning turning;	     /* filter: the memory, where it has generations */
 	bool by_turns;
 	struct budget budget; /* of writes, where there is one; full after a restart */
 	uint64_t written_before;

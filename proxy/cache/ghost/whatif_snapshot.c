@@ -117,7 +117,8 @@ load_memory(struct whatif_cell *c, const struct twice_filter_place *place, struc
 		return;
 	twice_filter_destroy(&c->memory);
 	c->memory = loaded;
-	c->turning = (struct turning){.pair = twice_filter_pair(loaded), .now_s = place->now_s};
+	c->turning = (struct turning){.filter = c->turning.filter ? loaded : NULL,
+				      .now_s = place->now_s};
 }
 
 static const char *
