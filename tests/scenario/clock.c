@@ -110,3 +110,18 @@ SCENARIO("the proxies beside and the next process live by the same clock")
 	expect_text(field(get("/y"), "Age"), "7");
 	expect_int(clock_ms(), then + 7000);
 }
+
+SCENARIO("no time passes while the origin or a client is at work")
+{
+	enum { MANY = 4 };
+	struct call *c[MANY];
+	origin_says("*", .fields = "Cache-Control: no-store\r\n", .pattern_bytes = 32 << 20);
+	clock_hold();
+	edge_start_yaml("origins: [ { url: %O, read_timeout: 1s } ]\n");
+	for (int i = 0; i < MANY; i++)
+		c[i] = call_with("HEAD", text("/%d", i), NULL, NULL);
+	origin_wait_requests(1); /* its body takes a while to make, though nobody asked for that */
+	clock_advance(5000);
+	for (int i = 0; i < MANY; i++)
+		expect_status(call_wait(c[i]), 200);
+}

@@ -163,7 +163,9 @@ own_row(void)
 static void
 begin_wait(int64_t until_ns)
 {
-	atomic_store(&own_row()->until_ns, until_ns);
+	struct clock_waiter *w = own_row();
+	atomic_fetch_add(&w->waits, 1);
+	atomic_store(&w->until_ns, until_ns);
 }
 
 static void
