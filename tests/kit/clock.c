@@ -175,8 +175,9 @@ state_of(int pid, int64_t tid, int64_t *leaves)
 }
 
 /* It waits, and not for a time that has come; or it has ended, or is stopped. In the kernel's words: it
- * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D'. One that
- * waits with a limit leaves the processor for each slice of its wait, which is no news. */
+ * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D', and so is
+ * one that waits for a disk, which is rest only when the test has the disk hang. One that waits with a limit
+ * leaves the processor for each slice of its wait, which is no news. */
 static bool
 is_at_rest(int pid, struct sleeper *s, int64_t now_ns)
 {
@@ -187,6 +188,8 @@ is_at_rest(int pid, struct sleeper *s, int64_t now_ns)
 		s->sleeps = atomic_load(&w->waits);
 	if (strchr("ZXTt", state))
 		return true;
+	if (state == 'D')
+		return disk_one_hangs();
 	return state == 'S' && (s->until_ns == CLOCK_AT_WORK || s->until_ns > now_ns);
 }
 

@@ -30,6 +30,7 @@ enum {
 };
 
 struct disk {
+	struct disk *next;
 	char *path, *loop;
 	int loop_fd; /* so that the loop device stays while the disk is mended */
 	pid_t server;
@@ -269,11 +270,14 @@ attach_loop(const char *file, int *fd)
 	return name;
 }
 
+static struct disk *disks; /* the scenario's, newest first */
+
 struct disk *
 disk_new(const char *name)
 {
 	be_alone();
 	struct disk *d = kit_alloc(sizeof *d);
+	d->next = disks;
 	d->path = text("%s/%s", kit_dir(), name);
 	char *below = text("%s/%s.fuse", kit_dir(), name);
 	if (mkdir(d->path, 0700) || mkdir(below, 0700))
@@ -286,6 +290,7 @@ disk_new(const char *name)
 		fail("mkfs.ext4: %s", o.err);
 	if (mount(d->loop, d->path, "ext4", 0, ""))
 		skip("cannot mount ext4: %s", strerror(errno));
+	disks = d;
 	return d;
 }
 
@@ -338,6 +343,15 @@ static void
 forget_pages(int fd)
 {
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+static void
+read_pages(int fd)
+{
+	char buf[65536];
+	ssize_t n;
+	for (off_t at = 0; (n = pread(fd, buf, sizeof buf, at)) > 0; at += n)
+		;
 }
 
 static void
@@ -399,6 +413,15 @@ disk_hangs(const struct disk *d)
 	return state_of(text("/proc/%d/stat", (int)d->server)) == 'T';
 }
 
+bool
+disk_one_hangs(void)
+{
+	const struct disk *d = disks;
+	while (d && !disk_hangs(d))
+		d = d->next;
+	return d != NULL;
+}
+
 void
 disk_go_on(struct disk *d)
 {
@@ -440,6 +463,13 @@ disk_forget_pages(struct disk *d, const char *dir)
 {
 	write_all(d);
 	each_file(text("%s/%s", d->path, dir), forget_pages);
+}
+
+void
+disk_read_pages(struct disk *d, const char *dir)
+{
+	write_all(d);
+	each_file(text("%s/%s", d->path, dir), read_pages);
 }
 
 void

@@ -83,6 +83,7 @@ SCENARIO("hits, misses and new connections go on while the disk hangs")
 	clock_hold(); /* a thread that reads from memory late is no disk that hangs */
 	fill("");
 	expect_int(hits(), N);
+	disk_read_pages(d, "c");
 	disk_hang(d, "c");
 	expect_int(hits(), N);
 	disk_expect_awake("worker");
@@ -165,6 +166,7 @@ SCENARIO("nothing is sent from a file of a disk that does not answer, though the
 	edge_wait_stat("disk.written_bytes", LARGE);
 	get("/large");
 	wait_until((get("/large"), from_files() > 0)); /* it is asked whether it answers */
+	disk_read_pages(d, "c");
 	disk_hang(d, "");
 	clock_advance(200);
 	double before = from_files();
