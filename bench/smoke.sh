@@ -16,6 +16,7 @@ benches() {
 	cat <<-'LIST'
 		abuse curl - bench/abuse.sh 1 1 nobody reset ping
 		cdn_cache - $BIN/cdn_cache 4000
+		cells - env ONLY=nasa bench/cells.sh $folder
 		course - $BIN/filter_course
 		family - $BIN/family 20000
 		fetch - $BIN/fetch 2000 1 8

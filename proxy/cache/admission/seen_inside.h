@@ -1,4 +1,4 @@
-/* seen_inside.h - what the files of seen share: seen.c (the rule, generations, life), seen_elder.c (the filter of
+/* seen_inside.h - what the files of seen share: seen.c (the rule, life), seen_turn.c (generations), seen_elder.c (the filter of
  * before its options changed), seen_snapshot.c (the files beside the cache) and seen_replay.c (the log of what
  * was recorded since). For nobody else.
  */
@@ -73,6 +73,16 @@ struct seen {
 	_Atomic int64_t ticked_s;	/* a monotonic clock, as of the last tick */
 	_Atomic uint64_t address_bytes; /* most, of what one address alone asked for; 0: no bound */
 };
+
+/* A monotonic clock's, as of the last tick. */
+static inline int64_t
+seen_second(const struct seen *s)
+{
+	return atomic_load_explicit(&s->ticked_s, memory_order_relaxed);
+}
+
+/* seen_turn.c: this must hold once it is open. O(1). */
+void seen_check(const struct seen *s);
 
 /* seen_elder.c: is, of the one that learns, with what the elder knows. */
 struct twice_filter_sight
