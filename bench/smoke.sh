@@ -38,6 +38,7 @@ benches() {
 		policy - $BIN/policy --requests 20000
 		purge - $BIN/purge 1000
 		ram - $BIN/ram 8 5000
+		ranges - bench/ranges.py 100
 		reloads curl - env UPGRADES=1 bench/reloads.sh 2 100 10
 		saved curl - bench/saved.sh 10000 disk40
 		schemes - $BIN/schemes 20000 1
