@@ -37,8 +37,7 @@ ifeq ($(origin CC),default)
 CC      := $(if $(by_clang),clang,cc)
 endif
 folder   = build/$(1)$(if $(findstring clang,$(CC)),$(if $(by_clang),,-clang),$(if $(by_clang),-gcc))
-# The fuzzers are ASan's build with another main.
-B       := $(call folder,$(MODE:fuzz=asan))
+B       := $(call folder,$(MODE))
 ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
@@ -48,10 +47,9 @@ OPT_release := -O2
 # -Og inlines little: xxHash must not insist on it, and gcc sees less of what is set.
 OPT_debug   := -Og -g3 -fno-omit-frame-pointer -DXXH_NO_INLINE_HINTS=1 -Wno-maybe-uninitialized
 OPT_coverage := $(OPT_debug)
-by_fuzzer   := $(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link)
-OPT_asan    := -O1 -fsanitize=address,undefined $(by_fuzzer) -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+OPT_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
-OPT_fuzz    := $(OPT_asan)
+OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
 PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl yaml-0.1 libxxhash jansson libzstd liblzma zlib
@@ -144,8 +142,7 @@ $(B)/kit/clock.so: tests/kit/preload/clock.c tests/kit/preload/clock.map $(B)/fl
 
 # A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
-FUZZ      := $(if $(filter fuzz,$(MODE)),fuzzer,fuzz)
-$(B)/$(FUZZ)/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tests/fuzz/$$*.c)
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $$(call rooms_of,tests/fuzz/$$*.c)
 	$(LINK) -o $@ $< $(FUZZ_MAIN) $(call rooms_of,tests/fuzz/$*.c) $(PKG_LIBS)
 
 # Programs of bench/ may use any room; the archives give each what it names.
@@ -155,19 +152,12 @@ $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
-FUZZERS   := $(call programs,tests/fuzz,$(FUZZ),fuzz_)
+FUZZERS   := $(call programs,tests/fuzz,fuzz,fuzz_)
 SLOW      := $(call programs,tests/slow,slow,)
-# Sanitizers look at the proxy: the scenarios that ask it are those of the release build. Built by ThreadSanitizer,
-# they took 17 of 40 s of a processor for slices_refused.
-ifneq ($(filter asan tsan,$(MODE)),)
-SCENARIOS := $(SCENARIOS:$(B)/%=build/release/%)
-$(SCENARIOS) &: FORCE
-	@$(MAKE) --no-print-directory MODE=release CC=cc $(SCENARIOS)
-endif
 # ThreadSanitizer finds nothing in a program that cannot begin a thread, and counted steps are the same in
 # any build. Whether one begins threads is read from the release build, where that is made.
-alone  = $(filter-out $(shell nm -DA $(1) 2>/dev/null | sed -n 's/:.* pthread_create.*//p'),$(1))
-begins = $(filter-out $(patsubst build/release/%,$(B)/%,$(call alone,$(wildcard $(1:$(B)/%=build/release/%)))),$(1))
+begins = $(shell for p in $(1); do r=build/release/$$(echo $$p | cut -d / -f 3-); \
+	 { [ -x $$r ] && ! nm -D $$r 2>/dev/null | grep -q pthread_create; } || echo $$p; done)
 ifeq ($(MODE)$(T),tsan)
 UNITS      := $(call begins,$(UNITS))
 FUZZERS    := $(call begins,$(FUZZERS))
@@ -208,9 +198,13 @@ lint: $(LIBS) $(call obj,proxy/cli)
 	@B=$(B) tests/lint/all.sh $(FORMATTED)
 format:
 	@clang-format -i $(FORMATTED)
+DICT = tests/fuzz/dict/$(F).dict
 fuzz:
-	@.ci/deps all && $(AGAIN) MODE=fuzz build/asan/fuzzer/fuzz_$(F)
-	@tests/fuzz/run.sh $(F) $(SECONDS)
+	@.ci/deps all && $(AGAIN) MODE=fuzz build/fuzz/fuzz/fuzz_$(F)
+	@mkdir -p build/corpus/$(F) build/dict
+	@test ! -e $(DICT) || tests/fuzz/dict.sh $(F) >build/dict/$(F)
+	build/fuzz/fuzz/fuzz_$(F) $(if $(wildcard $(DICT)),-dict=build/dict/$(F)) -max_total_time=$(SECONDS) -timeout=10 -print_final_stats=1 \
+		build/corpus/$(F) $(wildcard tests/fuzz/corpus/$(F) tests/fuzz/regress/$(F))
 
 bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/mix.sh 50000

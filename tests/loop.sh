@@ -12,7 +12,6 @@
 cd "$(dirname "$0")/.." || exit 1
 rounds=${1:-50} burners=${2:-$(($(nproc) * 2))}
 mode=${MODE:-release}
-case $mode in asan | tsan) asking=build/release ;; *) asking=build/$mode ;; esac # scenarios, see the Makefile
 folder=$(mktemp -d)
 export mode folder
 pids=
@@ -20,13 +19,13 @@ trap 'kill $pids 2>/dev/null; wait $pids 2>/dev/null; rm -f "$folder/ballast"' E
 
 programs=()
 for name in ${T:-}; do
-	for program in "build/$mode/tests/test_$name" "$asking/scenario/$name"; do
+	for program in "build/$mode/tests/test_$name" "build/$mode/scenario/$name"; do
 		[ -x "$program" ] && programs+=("$program")
 	done
 done
 if [ -z "${T:-}" ]; then
 	make -s MODE="$mode" -j"$(nproc)" test-programs || exit 1
-	programs=(build/"$mode"/tests/test_* "$asking"/scenario/*)
+	programs=(build/"$mode"/tests/test_* build/"$mode"/scenario/*)
 	programs=("${programs[@]%.d}")
 fi
 [ ${#programs[@]} -gt 0 ] || { echo "loop.sh: nothing is built by that name; make test T=name builds it" >&2; exit 2; }

@@ -132,127 +132,69 @@ clock_goes_on(int64_t times)
 		begin_era(times, 0);
 }
 
-/* ---- rest ---------------------------------------------------------------------------------- */
+/* Of a thread: 'R', 'S', ...; 'X' when it is gone. */
+static char
+state_of(int pid, int tid)
+{
+	char line[512], path[64], *name_ends;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+	FILE *f = fopen(path, "r");
+	bool any = f && fgets(line, sizeof line, f);
+	if (f)
+		fclose(f);
+	return any && (name_ends = strrchr(line, ')')) ? name_ends[2] : 'X';
+}
 
-/* A thread that sleeps, and what it was at: nobody slept and woke between two looks that agree. */
-struct sleeper {
-	int64_t tid, sleeps, until_ns;
-};
-
-struct look {
-	struct sleeper *all;
-	size_t n, most;
-};
-
-static const struct clock_waiter *
-row_of(int64_t tid)
+/* Until when it waits; CLOCK_AT_WORK: not until any time. */
+static int64_t
+waits_until(int tid)
 {
 	uint32_t n = atomic_load(&page->waiters);
 	for (uint32_t i = n < CLOCK_WAITERS ? n : CLOCK_WAITERS; i > 0; i--)
 		if (atomic_load(&page->waiter[i - 1].tid) == tid)
-			return &page->waiter[i - 1];
-	return NULL;
-}
-
-/* Its state in the kernel's letters, 'X' when it is gone, and how often it has left the processor. */
-static char
-state_of(int pid, int64_t tid, int64_t *leaves)
-{
-	char line[128], path[64], state = 'X';
-	long long n;
-	snprintf(path, sizeof path, "/proc/%d/task/%lld/status", pid, (long long)tid);
-	FILE *f = fopen(path, "r");
-	*leaves = 0;
-	while (f && fgets(line, sizeof line, f)) {
-		sscanf(line, "State: %c", &state);
-		if (sscanf(line, "voluntary_ctxt_switches: %lld", &n) == 1 ||
-		    sscanf(line, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
-			*leaves += n;
-	}
-	if (f)
-		fclose(f);
-	return state;
+			return atomic_load(&page->waiter[i - 1].until_ns);
+	return CLOCK_AT_WORK;
 }
 
 /* It waits, and not for a time that has come; or it has ended, or is stopped. In the kernel's words: it
- * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D', and so is
- * one that waits for a disk, which is rest only when the test has the disk hang. One that waits with a limit
- * leaves the processor for each slice of its wait, which is no news. */
+ * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D'. */
 static bool
-is_at_rest(int pid, struct sleeper *s, int64_t now_ns)
+is_at_rest(int pid, int tid, int64_t now_ns)
 {
-	const struct clock_waiter *w = row_of(s->tid);
-	s->until_ns = w ? atomic_load(&w->until_ns) : CLOCK_AT_WORK;
-	char state = state_of(pid, s->tid, &s->sleeps);
-	if (s->until_ns != CLOCK_AT_WORK)
-		s->sleeps = atomic_load(&w->waits);
+	int64_t until = waits_until(tid);
+	char state = state_of(pid, tid);
 	if (strchr("ZXTt", state))
 		return true;
-	if (state == 'D')
-		return disk_one_hangs();
-	return state == 'S' && (s->until_ns == CLOCK_AT_WORK || s->until_ns > now_ns);
+	return state == 'S' && (until == CLOCK_AT_WORK || until > now_ns) &&
+	       waits_until(tid) == until;
 }
 
-/* The thread that is at work; 0: all rest. */
-static int64_t
-look_at_process(struct look *l, int pid, int64_t now_ns)
+static void
+settle_process(int pid, int64_t now_ns)
 {
-	int64_t at_work = 0, self = syscall(SYS_gettid);
 	DIR *d = opendir(text("/proc/%d/task", pid));
-	for (struct dirent *e; !at_work && d && (e = readdir(d));) {
-		struct sleeper s = {.tid = atoi(e->d_name)};
-		if (e->d_name[0] == '.' || s.tid == self)
-			continue;
-		at_work = is_at_rest(pid, &s, now_ns) ? 0 : s.tid;
-		if (l->n == l->most && !(l->all = realloc(l->all, (l->most += 64) * sizeof s)))
-			abort();
-		l->all[l->n++] = s;
-	}
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			wait_until(is_at_rest(pid, atoi(e->d_name), now_ns));
 	if (d)
 		closedir(d);
-	return at_work;
 }
 
-/* At each process once that ever waited, and at the test's own: clients and the origin. */
-static int64_t
-look_at_all(struct look *l, int64_t now_ns)
+/* Each process once that ever waited. */
+static void
+settle(int64_t now_ns)
 {
-	int seen[64] = {getpid()}, seen_n = 1;
+	int seen[64], seen_n = 0;
 	uint32_t n = atomic_load(&page->waiters);
-	l->n = 0;
-	int64_t at_work = look_at_process(l, seen[0], now_ns);
-	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS && !at_work; i++) {
+	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++) {
 		int pid = page->waiter[i].pid, k = 0;
 		while (k < seen_n && seen[k] != pid)
 			k++;
 		if (k < seen_n || k == 64)
 			continue;
 		seen[seen_n++] = pid;
-		at_work = look_at_process(l, pid, now_ns);
+		settle_process(pid, now_ns);
 	}
-	return at_work;
-}
-
-static bool
-agree(const struct look *a, const struct look *b)
-{
-	return a->n == b->n && memcmp(a->all, b->all, a->n * sizeof *a->all) == 0;
-}
-
-/* Looks twice: who slept at the first look may have been woken by one who worked then, and sleeps now. */
-static void
-settle(int64_t now_ns)
-{
-	struct look first = {0}, next = {0};
-	struct kit_wait w = kit_wait_begin(NULL, 0, "all threads to rest; the one at work");
-	for (int64_t at_work; (at_work = look_at_all(&first, now_ns)) ||
-			      (at_work = look_at_all(&next, now_ns)) || !agree(&first, &next);) {
-		kit_wait_is_at(&w, (double)at_work);
-		kit_pause_since(w.begun_ms);
-	}
-	kit_wait_end(&w);
-	free(first.all);
-	free(next.all);
 }
 
 void

@@ -26,9 +26,7 @@
 
 /* Time stands still, at the beginning of a second of the clock on the wall (the next, where it ran). */
 void clock_hold(void);
-/* Waits until all threads sleep at once, those of the proxies and of the test (the origin, clients, calls), but the
- * caller: what was sent has been read, and answered as far as it can be; what was due is done. So who is slow has
- * all the time that it needs, and the order of what happens is that of the clock, on any machine. */
+/* Waits until each thread of a proxy waits: what the test sent has been read, what was due is done. */
 void clock_settle(void);
 /* Settles, lets ms pass, and settles again: threads that were due have woken and done their work. */
 void clock_advance(int64_t ms);

@@ -24,7 +24,6 @@ struct clock_waiter {
 	int pid;
 	_Atomic int tid;	  /* 0: the row is being written */
 	_Atomic int64_t until_ns; /* CLOCK_AT_WORK: it does not wait with a limit */
-	_Atomic int64_t waits;	  /* how many it has begun */
 };
 
 struct clock_page {

@@ -40,8 +40,6 @@ void disk_take_away(struct disk *d);
 void disk_put_back(struct disk *d);
 /* All that is written is on the disk, and no page of the files below dir remains in memory. */
 void disk_forget_pages(struct disk *d, const char *dir);
-/* All that is written is on the disk, and all pages of the files below dir are in memory too. */
-void disk_read_pages(struct disk *d, const char *dir);
 void disk_forget_file(struct disk *d, const char *file);
 
 /* No thread of that name of the proxy sleeps in the kernel, where nothing can wake it. */

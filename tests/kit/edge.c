@@ -829,8 +829,8 @@ edge_cpu_s(void)
 	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
 }
 
-static bool
-is_built_with(const char *symbol)
+bool
+edge_is_sanitized(void)
 {
 	int fd = open(edge_binary(), O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -839,23 +839,12 @@ is_built_with(const char *symbol)
 		fail("cannot read %s", edge_binary());
 	char *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
-		found = memmem(p, (size_t)st.st_size, symbol, strlen(symbol)) != NULL;
+		found = memmem(p, (size_t)st.st_size, "__asan_init", 11) ||
+			memmem(p, (size_t)st.st_size, "__tsan_init", 11);
 		munmap(p, (size_t)st.st_size);
 	}
 	close(fd);
 	return found;
-}
-
-bool
-edge_has_thread_of_sanitizer(void)
-{
-	return is_built_with("__tsan_init");
-}
-
-bool
-edge_is_sanitized(void)
-{
-	return is_built_with("__asan_init") || edge_has_thread_of_sanitizer();
 }
 
 static _Thread_local uint64_t usage;

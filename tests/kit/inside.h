@@ -38,8 +38,6 @@ void clock_begin_proxy(void); /* one is about to start */
  * from here on. How fast it was; -1: there is none. */
 int64_t clock_lets_end(void);
 void clock_goes_on(int64_t times);
-/* One of the scenario's disks hangs: a thread that sleeps in the kernel for it does so until the test goes on. */
-bool disk_one_hangs(void);
 /* The environment that a proxy needs to live by the test's clock; false: there is none. */
 bool clock_is_lent(const char **preload, const char **shared);
 

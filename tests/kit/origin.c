@@ -361,22 +361,16 @@ put_piece(struct link *l, const struct say *s, const char *p, size_t n)
 	       put(l, "\r\n", 2);
 }
 
-/* n bytes of the body from its byte first on. Of a pattern no more is made than goes out. */
 static bool
-put_body(struct link *l, const struct say *s, const char *body, size_t first, size_t n)
+put_body(struct link *l, const struct say *s, const char *p, size_t n)
 {
-	char made[16384];
 	for (size_t at = 0, k; at < n; at += k) {
 		if (s->hold_body && at == s->hold_at)
 			barrier_pass(s->hold_body);
 		if (s->cut && at == s->cut_at)
 			return false;
 		k = piece_at(s, at, n - at);
-		if (s->pattern_bytes) {
-			k = k > sizeof made ? sizeof made : k;
-			pattern_fill(made, k, s->seed, first + at);
-		}
-		if (!put_piece(l, s, s->pattern_bytes ? made : body + first + at, k))
+		if (!put_piece(l, s, p + at, k))
 			return false;
 	}
 	if (s->hold_body && s->hold_at >= n)
@@ -417,9 +411,10 @@ add_head(struct heap *out, const struct say *s, int status, const struct part *p
 }
 
 static size_t
-bytes_of(const struct say *s, const char *body)
+body_of(const struct say *s, const char **body)
 {
-	return s->pattern_bytes ? s->pattern_bytes : s->body_bytes ? s->body_bytes : strlen(body);
+	*body = s->pattern_bytes ? pattern(s->seed, s->pattern_bytes) : s->body ? s->body : "";
+	return s->pattern_bytes ? s->pattern_bytes : s->body_bytes ? s->body_bytes : strlen(*body);
 }
 
 /* True when the connection may go on. */
@@ -438,14 +433,16 @@ put_answer(struct link *l, const struct heard *h, const struct say *s)
 	if (s->raw)
 		return put(l, s->raw, s->raw_bytes ? s->raw_bytes : strlen(s->raw)) && s->raw_keeps;
 
-	const char *body = s->body ? s->body : "";
-	struct part part = wanted(h, s, bytes_of(s, body));
+	const char *body;
+	struct part part = wanted(h, s, body_of(s, &body));
 	int status = validates(h, s) ? 304 : part.is ? 206 : s->status ? s->status : 200;
 	bool bodiless = status == 204 || status == 304 || strcmp(h->method, "HEAD") == 0;
 	struct heap out = {0};
 	add_head(&out, s, status, &part);
-	bool ok = put(l, out.p, out.n) && (bodiless || put_body(l, s, body, part.first, part.n));
+	bool ok = put(l, out.p, out.n) && (bodiless || put_body(l, s, body + part.first, part.n));
 	free(out.p);
+	if (s->pattern_bytes)
+		free((char *)(uintptr_t)body);
 	return ok && !s->until_close && !s->close;
 }
 

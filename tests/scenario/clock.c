@@ -1,11 +1,7 @@
 /* The test's own clock: the proxy lives by it, and by nothing else. */
 #include "tests/kit/kit.h"
 
-#include <arpa/inet.h>
-#include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 static void
 begin(void)
@@ -113,45 +109,4 @@ SCENARIO("the proxies beside and the next process live by the same clock")
 	clock_advance(7000);
 	expect_text(field(get("/y"), "Age"), "7");
 	expect_int(clock_ms(), then + 7000);
-}
-
-struct worker {
-	int door;
-	struct barrier *heard;
-};
-
-/* An origin that hears a request and works at its answer for a while. */
-static void *
-work(void *ctx)
-{
-	struct worker *w = ctx;
-	char head[4096];
-	size_t n = 0;
-	int link = accept(w->door, NULL, NULL);
-	while (n < 4 || memcmp(head + n - 4, "\r\n\r\n", 4) != 0)
-		expect(read(link, head + n++, 1) == 1);
-	barrier_open(w->heard);
-	for (int i = 0; i < 8; i++)
-		free(pattern(1, 16 << 20));
-	static const char none[] = "HTTP/1.1 204 No Content\r\n\r\n";
-	expect(write(link, none, sizeof none - 1) == sizeof none - 1);
-	return NULL;
-}
-
-SCENARIO("no time passes while the origin or a client is at work")
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct worker w = {socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), barrier_new()};
-	socklen_t n = sizeof a;
-	pthread_t thread;
-	expect(bind(w.door, (void *)&a, n) == 0 && listen(w.door, 1) == 0);
-	expect(getsockname(w.door, (void *)&a, &n) == 0);
-	expect(pthread_create(&thread, NULL, work, &w) == 0);
-	clock_hold();
-	edge_start_yaml(text("origins: [ { url: \"http://127.0.0.1:%u\", read_timeout: 1s } ]\n",
-			     ntohs(a.sin_port)));
-	struct call *c = call_get("/x");
-	barrier_pass(w.heard);
-	clock_advance(5000);
-	expect_status(call_wait(c), 204);
 }

@@ -3,7 +3,6 @@
 #include "tests/kit/kit.h"
 
 #include <arpa/inet.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -84,7 +83,6 @@ SCENARIO("hits, misses and new connections go on while the disk hangs")
 	clock_hold(); /* a thread that reads from memory late is no disk that hangs */
 	fill("");
 	expect_int(hits(), N);
-	disk_read_pages(d, "c");
 	disk_hang(d, "c");
 	expect_int(hits(), N);
 	disk_expect_awake("worker");
@@ -167,7 +165,6 @@ SCENARIO("nothing is sent from a file of a disk that does not answer, though the
 	edge_wait_stat("disk.written_bytes", LARGE);
 	get("/large");
 	wait_until((get("/large"), from_files() > 0)); /* it is asked whether it answers */
-	disk_read_pages(d, "c");
 	disk_hang(d, "");
 	clock_advance(200);
 	double before = from_files();
@@ -229,7 +226,6 @@ SCENARIO("an upgrade is taken back while the disk hangs, and works when it is ba
 	struct output o = tell("upgrade");
 	expect_int(o.status, 1);
 	expect(strstr(o.err, "a disk of the cache does not answer"));
-	edge_rewrite(ON_DISK "timeouts:\n  upgrade: 1h\n");
 	o = tell("reload");
 	expect_int(o.status, 0);
 	for (int i = 0; i < N; i++)
@@ -243,37 +239,16 @@ SCENARIO("an upgrade is taken back while the disk hangs, and works when it is ba
 	expect_int(hits(), N);
 }
 
-static void *
-tell_to_upgrade(void *o)
-{
-	*(struct output *)o = tell("upgrade");
-	return NULL;
-}
-
-/* The disk begins to hang while the new process opens it; that is given up when its time has passed. */
-static void
-upgrade_in_vain(struct disk *d, int limit_ms)
-{
-	pthread_t thread;
-	struct output o;
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	disk_forget_file(d, "c/seed");
-	disk_hang_after_read(d);
-	expect(pthread_create(&thread, NULL, tell_to_upgrade, &o) == 0);
-	wait_until(disk_hangs(d));
-	clock_advance(limit_ms);
-	clock_run(1);
-	expect(pthread_join(thread, NULL) == 0);
-	expect_int(o.status, 1);
-}
-
 SCENARIO("an upgrade is taken back when the disk begins to hang while the new process opens it")
 {
 	struct disk *d = disk_new("disk");
-	clock_hold();
 	fill("timeouts:\n  upgrade: 3s\n");
-	upgrade_in_vain(d, 3000);
-	struct output o;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	disk_forget_file(d, "c/seed");
+	disk_hang_after_read(d);
+	struct output o = tell("upgrade");
+	expect(disk_hangs(d));
+	expect_int(o.status, 1);
 	wait_until(edge_said("was killed and does not end"));
 	o = tell("reload");
 	expect_int(o.status, 0);
@@ -300,9 +275,11 @@ SCENARIO(
 	"SIGTERM ends a process whose successor the disk holds, and the next one starts without the directory")
 {
 	struct disk *d = disk_new("disk");
-	clock_hold();
 	fill("timeouts:\n  upgrade: 3s\n  drain: 1s\n");
-	upgrade_in_vain(d, 3000);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	disk_forget_file(d, "c/seed");
+	disk_hang_after_read(d);
+	expect_int(tell("upgrade").status, 1);
 	wait_until(edge_said("was killed and does not end"));
 	edge_signal(SIGTERM);
 	wait_until(disk_proxy_has_ended());

@@ -163,16 +163,7 @@ own_row(void)
 static void
 begin_wait(int64_t until_ns)
 {
-	struct clock_waiter *w = own_row();
-	atomic_fetch_add(&w->waits, 1);
-	atomic_store(&w->until_ns, until_ns);
-}
-
-/* A turn given to others is no wait that counts: who looks again and again would never be seen at rest. */
-static void
-begin_turn(void)
-{
-	atomic_store(&own_row()->until_ns, INT64_MAX);
+	atomic_store(&own_row()->until_ns, until_ns);
 }
 
 static void
@@ -243,12 +234,6 @@ poll_for(struct pollfd *p, nfds_t n, int64_t ns, const sigset_t *mask)
 {
 	struct timespec whole = timespec_of(ns), part;
 	int r;
-	if (ns > 0 && ns <= TURN_NS && page) {
-		begin_turn();
-		r = (int)syscall(SYS_ppoll, p, n, &whole, mask, SIGNALS_BYTES);
-		end_wait();
-		return r;
-	}
 	if (ns <= TURN_NS)
 		return (int)syscall(SYS_ppoll, p, n, ns < 0 ? NULL : &whole, mask, SIGNALS_BYTES);
 	int64_t until = own_ns() + ns, slice;
@@ -321,14 +306,8 @@ int
 clock_nanosleep(clockid_t which, int flags, const struct timespec *t, struct timespec *rest)
 {
 	int64_t ahead;
-	if (!find_ahead(which, &ahead))
+	if (!find_ahead(which, &ahead) || (!(flags & TIMER_ABSTIME) && ns_of(t) <= TURN_NS))
 		return syscall(SYS_clock_nanosleep, which, flags, t, rest) ? errno : 0;
-	if (!(flags & TIMER_ABSTIME) && ns_of(t) <= TURN_NS) {
-		begin_turn();
-		int r = syscall(SYS_clock_nanosleep, which, flags, t, rest) ? errno : 0;
-		end_wait();
-		return r;
-	}
 	return flags & TIMER_ABSTIME ? sleep_until(ns_of(t) - ahead, NULL)
 				     : sleep_until(own_ns() + ns_of(t), rest);
 }
