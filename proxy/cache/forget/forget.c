@@ -372,7 +372,9 @@ forget_join(struct forget *f, const struct forget_place *place)
 	unsigned n = f->disks_n;
 	assert(n < FORGET_PLACES_MOST && !f->resting && !f->heir && f->o.log_bytes);
 	struct forget_disk *d = &f->disks[n];
-	*d = (struct forget_disk){.place = *place};
+	/* Its store is open already, and asks whether it is sound. */
+	atomic_store(&d->sound, false);
+	d->place = *place;
 	d->log = (struct purge_log){.ops = f->o.ops, .dir_fd = place->dir_fd, .fd = -1};
 	if (n == 0) {
 		f->o.dir = place->dir;
