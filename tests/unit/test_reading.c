@@ -397,7 +397,7 @@ START_TEST(all_mistakes_are_told_at_once)
 		      "  - { path: /d, pass: on, query: sort }\n"
 		      "  - { origin: web }\n"
 		      "access_log: on\n"
-		      "admission: { sightings: 3 }\n"
+		      "admission: { sightings: 3, filter: stable }\n"
 		      "origins:\n"
 		      "  - { hots: x }\n"
 		      "  - nonsense\n"
@@ -414,7 +414,7 @@ START_TEST(all_mistakes_are_told_at_once)
 		"t.yaml:7: routes: nothing is written here",
 		"t.yaml:8: routes.pass: with pass: on",
 		"t.yaml:10: access_log: \"on\"",
-		"t.yaml:11: admission.sightings: a pair",
+		"t.yaml:11: admission.sightings: this filter",
 		"t.yaml:13: there is no setting \"origins.hots\"",
 		"t.yaml:14: origins.url: \"nonsense\"",
 		"t.yaml:15: origins.servers.url is missing",

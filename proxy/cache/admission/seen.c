@@ -231,7 +231,7 @@ seen_at_end(const struct seen *s, struct twice_key_hash key, struct sighting_fac
 	struct sighting r = sighting_at_end(&settings, f, followers, body_bytes);
 	if (!r.writes)
 		return r;
-	r.alone = f->alone = askers_is_alone(&s->askers, key, f->from.hash);
+	r.alone = f->alone = askers_is_alone(&s->askers, counted_as(key, f), f->from.hash);
 	f->over_share = !seen_may_write(s, &r, body_bytes);
 	return f->over_share ? sighting_at_end(&settings, f, followers, body_bytes) : r;
 }
