@@ -39,6 +39,7 @@ FAMILY("admission", "over_budget",    "verdicts_total",       "verdict=\"over-bu
 FAMILY("admission", "reload",         "verdicts_total",       "verdict=\"reload\"")
 FAMILY("admission", "on_disk",        "verdicts_total",       "verdict=\"on-disk\"")
 FAMILY("admission", "head",           "verdicts_total",       "verdict=\"head\"")
+FAMILY("admission", "elsewhere",      "verdicts_total",       "verdict=\"elsewhere\"")
 FAMILY("tls",       "tls_1_2",        "tls_versions_total",   "version=\"1.2\"")
 FAMILY("tls",       "tls_1_3",        "tls_versions_total",   "version=\"1.3\"")
 FAMILY("tls",       "h2",             "tls_protocols_total",  "protocol=\"h2\"")

@@ -44,6 +44,7 @@ COUNTER(OVER_BUDGET,          "admission", "over_budget",    "answers refused be
 COUNTER(RELOAD,               "admission", "reload",         "answers fetched anew because a client wanted it: not written")
 COUNTER(ON_DISK,              "admission", "on_disk",        "answers whose object the disk holds already")
 COUNTER(HEAD,                 "admission", "head",           "HEAD of what may be stored: no body to store")
+COUNTER(ELSEWHERE,            "admission", "elsewhere",      "answers about which the node that was asked decided")
 COUNTER(REFUSED_BYTES,        "admission", "refused_bytes",  "body bytes kept off the disk at first sight")
 COUNTER(SHORT_BYTES,          "admission", "too_short_bytes", "body bytes kept off the disk for that; the baseline writes them as little")
 COUNTER(ORIGIN_REQUESTS,      "origin",    "requests",       "requests sent to origins")

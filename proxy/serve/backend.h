@@ -30,6 +30,8 @@ struct backend_kind { /* constant; one for each */
 	/* It sent the head of an answer after wait_us; its fetch ended otherwise. */
 	void (*answered)(struct backend *b, int status, int64_t wait_us, int64_t now_ms);
 	void (*failed)(struct backend *b, const struct fetch_result *r, int64_t now_ms);
+	/* It decides about what is asked of it, and has that in its own bill: here it is no sighting. */
+	bool elsewhere;
 };
 
 struct backend {
@@ -66,6 +68,11 @@ static inline uint16_t
 backend_mark(const struct backend *b)
 {
 	return b->kind->mark(b);
+}
+static inline bool
+backend_is_elsewhere(const struct backend *b)
+{
+	return b->kind && b->kind->elsewhere;
 }
 static inline struct origin_measures *
 backend_measures(const struct backend *b, struct measures *m)

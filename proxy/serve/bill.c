@@ -162,7 +162,8 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 {
 	uint64_t bytes = cache_record_bytes(f->filed.key_bytes, f->filed.head_bytes, body_bytes);
 	uint64_t whole = f->filed.sliced_bytes ? f->filed.sliced_bytes : sliced_bytes(f->object);
-	if (!is_wanted(f->serve, f->route, f->key.sighting, bytes, body_bytes, whole))
+	if (backend_is_elsewhere(&f->backend) ||
+	    !is_wanted(f->serve, f->route, f->key.sighting, bytes, body_bytes, whole))
 		return;
 	bool part = deed == GHOST_PART;
 	struct ghost_event e = {
@@ -229,7 +230,8 @@ bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
 				.origin_bytes = bytes,
 				.deed = GHOST_FETCHED,
 				.joins = joins};
-	bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
+	if (!backend_is_elsewhere(&f->backend))
+		bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
 }
 
 void

@@ -13,7 +13,7 @@ static const char *const outcomes[] = {
 static const char *const verdicts[] = {
 	"not_storable", "first_sight", "seen_current", "seen_previous", "always",
 	"never",	"filling",     "too_large",    "over_budget",	"reload",
-	"on_disk",	"head",	       "too_short",
+	"on_disk",	"head",	       "too_short",    "elsewhere",
 };
 enum {
 	OUTCOMES = sizeof outcomes / sizeof *outcomes,

@@ -86,6 +86,7 @@ static const struct backend_kind of_neighbour = {
 	.measures = neighbour_measures,
 	.answered = neighbour_answered,
 	.failed = neighbour_failed,
+	.elsewhere = true,
 };
 
 /* ---- a trip, as fill makes it ----------------------------------------------------------------- */
@@ -152,8 +153,10 @@ START_TEST(a_trip_goes_from_one_kind_to_the_other)
 
 	b = (struct backend){.kind = &of_neighbour, .group = u, .try = {.key = 1}};
 	ck_assert_uint_eq(backend_mark(&b), 4711);
+	ck_assert(backend_is_elsewhere(&b));
 	ck_assert_uint_eq(trip(&b, m, 2, asked), 3); /* it refuses, and so does a server */
 	ck_assert_ptr_eq(asked[0], neighbour.origin);
+	ck_assert(!backend_is_elsewhere(&b)); /* what a server of ours sends is ours to judge */
 	ck_assert_ptr_ne(asked[1], asked[2]);
 	ck_assert(asked[1] == upstream_server_origin(u, 0) ||
 		  asked[1] == upstream_server_origin(u, 1));

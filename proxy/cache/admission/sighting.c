@@ -82,6 +82,8 @@ sighting_is_too_short(int64_t fresh_s, int64_t ram_turn_s)
 static enum admission
 verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool seen)
 {
+	if (f->kind == SIGHTING_ELSEWHERE)
+		return ADMISSION_ELSEWHERE;
 	if (!f->storable)
 		return ADMISSION_NOT_STORABLE;
 	if (f->on_disk)

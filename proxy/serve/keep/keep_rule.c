@@ -64,7 +64,9 @@ keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant)
 	f->facts.from = f->asker;
 	f->key.sighting = sighting_key(sh->seed, f->key.primary, variant);
 	f->facts.body_bytes = expected_bytes(f, bytes);
-	if (f->background)
+	if (backend_is_elsewhere(&f->backend))
+		f->facts.kind = SIGHTING_ELSEWHERE;
+	else if (f->background)
 		f->facts.kind = SIGHTING_BACKGROUND;
 	else if (f->reload)
 		f->facts.kind = SIGHTING_RELOAD;

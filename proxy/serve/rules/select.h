@@ -29,6 +29,8 @@ struct select_facts {
 	enum method method;
 	bool only_if_cached, no_store; /* of the request */
 	bool asks_for_less;	       /* policy_asks_for_less */
+	bool elsewhere;		       /* whoever is asked decides about it: about ranges, only-if-cached and what is
+					* stored there */
 	bool found;		       /* a response is stored under the key or variant */
 	enum reuse reuse;	       /* of what was found */
 	bool part_answers;	       /* a fresh part holds what is asked for */
