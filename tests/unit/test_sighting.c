@@ -143,7 +143,7 @@ static const struct {
 	{"nor where everything is admitted", {2, 0, 0},
 	 {.kind = SIGHTING_RANGE_ELSEWHERE, .status = 200, .storable = true, .route = RULE_ALWAYS, .alone = true}, "always", true, true, false},
 	{"what another one decides about is none of ours", {1, 0, 1},
-	 {.kind = SIGHTING_ELSEWHERE, .status = 200, .storable = true, .known = ONCE}, "elsewhere", false, false, false},
+	 {.kind = SIGHTING_ELSEWHERE, .status = 200, .storable = true}, "elsewhere", false, false, false},
 	{"whatever the route says", {2, 0, 0},
 	 {.kind = SIGHTING_ELSEWHERE, .status = 200, .storable = true, .route = RULE_ALWAYS}, "elsewhere", false, false, true},
 	{"a POST is none", {2, 0, 0},
