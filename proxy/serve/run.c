@@ -484,7 +484,8 @@ run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t to
 	r->base_bytes = base->text.n;
 	r->terms = f->terms;
 	r->at = which.at;
-	r->each = which.at > 0;
+	r->each = sighting_is_range(f->facts.kind) &&
+		  which.at > 0; /* not what is no sighting at all */
 	r->judged = slices_number(which.at);
 	r->billed = true;
 	r->end = slices_number(which.at + which.n);

@@ -36,7 +36,7 @@ kind_of_range(const struct request *rq, uint64_t *slice)
 		return SIGHTING_PLAIN;
 	uint64_t first = first_of(ranges, n);
 	*slice = first / SLICE_BYTES;
-	return first ? SIGHTING_RANGE_ELSEWHERE : SIGHTING_RANGE_FIRST;
+	return first ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
 }
 
 static enum sighting_kind

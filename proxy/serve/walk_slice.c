@@ -47,7 +47,7 @@ walk_sight_begin(struct walk *w)
 {
 	struct sighting_facts f;
 	sight_of(&w->t->rq, w->t->route, w->head->terms.status, &f);
-	w->sight.each = f.kind == SIGHTING_RANGE_ELSEWHERE;
+	w->sight.each = f.kind == SIGHTING_RANGE_BEHIND;
 	w->sight.judged = f.slice;
 	w->sight.is = w->t->sighting;
 }

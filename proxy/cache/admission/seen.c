@@ -87,18 +87,18 @@ touched(struct twice_key_hash url, const struct sighting_facts *f)
 static struct twice_key_hash
 counted_as(struct twice_key_hash url, const struct sighting_facts *f)
 {
-	return f->kind == SIGHTING_RANGE_ELSEWHERE ? sighting_slice_key(url, f->slice) : url;
+	return f->kind == SIGHTING_RANGE_BEHIND ? sighting_slice_key(url, f->slice) : url;
 }
 
-/* A Range for the first byte counts for the first slice too, and the other way round. */
+/* A Range for the first slice knows what is known of the URL too, and the other way round. */
 static struct twice_filter_sight
 with_first_slice(const struct seen *s, struct twice_key_hash url, const struct sighting_facts *f)
 {
-	if (f->known.times || f->slice)
+	bool first = f->kind == SIGHTING_RANGE_FIRST;
+	if (f->slice || (!first && f->kind != SIGHTING_RANGE_BEHIND))
 		return f->known;
-	if (f->kind == SIGHTING_RANGE_ELSEWHERE)
-		return test(s, url);
-	return f->kind == SIGHTING_RANGE_FIRST ? test(s, sighting_slice_key(url, 0)) : f->known;
+	struct twice_filter_sight other = test(s, first ? sighting_slice_key(url, 0) : url);
+	return other.times > f->known.times ? other : f->known;
 }
 
 static void
@@ -190,7 +190,7 @@ seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
 		f->alone = askers_is_alone(&s->askers, counted, f->from.hash);
-		if (f->kind == SIGHTING_RANGE_ELSEWHERE)
+		if (f->kind == SIGHTING_RANGE_BEHIND)
 			f->crowd |= !askers_is_alone(&s->askers, key, f->from.hash);
 		decide_for(s, &settings, f, &r);
 	}
@@ -214,7 +214,7 @@ seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
 		f->alone = askers_note(&s->askers, counted, f->from.hash);
-		if (f->kind == SIGHTING_RANGE_ELSEWHERE)
+		if (f->kind == SIGHTING_RANGE_BEHIND)
 			f->crowd |= !askers_note(&s->askers, key, f->from.hash);
 		decide_for(s, &settings, f, &r);
 	}

@@ -116,7 +116,7 @@ bool
 sighting_is_range(enum sighting_kind k)
 {
 	return k == SIGHTING_RANGE_FIRST || k == SIGHTING_RANGE_REPEATED ||
-	       k == SIGHTING_RANGE_ELSEWHERE;
+	       k == SIGHTING_RANGE_BEHIND;
 }
 
 /* Nobody pulls a whole object because of one request for a part of it, nor because of one client's

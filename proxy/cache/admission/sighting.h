@@ -42,7 +42,7 @@ struct sighting_facts {
 	uint64_t body_bytes; /* UINT64_MAX: not known yet */
 	struct asker from;
 	int64_t now_s;			 /* of a Range */
-	uint64_t slice;			 /* of RANGE_ELSEWHERE: the number of the one that it counts for */
+	uint64_t slice;			 /* of RANGE_BEHIND: the number of the one that it counts for */
 	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
 	double disk_used_share;		 /* 0..1; likewise */
 	bool over_budget;		 /* likewise */

@@ -7,7 +7,7 @@ SIGHTING(PLAIN, true, 1, true,
 	 "a GET for the whole, also one whose validation brought a new answer")
 SIGHTING(FOLLOWER, true, 1, true, "a GET that joined another's fetch: the object is popular now")
 SIGHTING(RANGE_FIRST, true, 1, true, "a Range that asks for the first byte: it counts for the URL")
-SIGHTING(RANGE_ELSEWHERE, true, 1, true,
+SIGHTING(RANGE_BEHIND, true, 1, true,
 	 "a Range behind the first byte: it counts for the slice that it touches first, a walk asks for the others")
 SIGHTING(RANGE_REPEATED, false, 0, true,
 	 "a Range for what the same address asked for within a minute")

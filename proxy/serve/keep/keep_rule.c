@@ -81,7 +81,7 @@ keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant)
 void
 keep_sight_slice(struct fill *f, uint64_t number)
 {
-	f->facts.kind = SIGHTING_RANGE_ELSEWHERE;
+	f->facts.kind = SIGHTING_RANGE_BEHIND;
 	f->facts.slice = number;
 	f->sighting = seen_judge(f->serve->shelves->seen, f->key.sighting, &f->facts);
 }
