@@ -5,8 +5,8 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_files.h"
 #include "proxy/cache/cache_stats.h"
-#include "proxy/cache/admission/seen.h"
 #include "proxy/cache/admission/seen_file.h"
+#include "proxy/cache/admission/seen_inside.h"
 #include "tests/kit/tmpdir.h"
 #include "tests/kit/unit.h"
 
@@ -119,20 +119,22 @@ has_changed(uint64_t bytes, uint64_t number)
 	return file_bytes() != bytes || file_number() != number;
 }
 
-/* The same, and a thread has written it: what is new, of which there is some. */
+/* Until the log's thread has nothing under way. */
+static void
+await_write(void)
+{
+	seen_log_snapshot_begin(seen->log);
+}
+
+/* The same, and a thread has written all of it: what is new, of which there is some. */
 static void
 write_down(void)
 {
+	await_write(); /* or the rest of the last write were taken for this one */
 	uint64_t bytes = file_bytes(), number = file_number();
 	pass_a_minute();
 	unit_wait_until(has_changed(bytes, number));
-	/* Many keys are more than one write: the next change must not be the rest of this one. */
-	for (unsigned same = 0; same < 20; same++) {
-		bytes = file_bytes();
-		usleep(2000);
-		if (file_bytes() != bytes)
-			same = 0;
-	}
+	await_write();
 }
 
 static enum admission
