@@ -1,4 +1,5 @@
 /* inspect.c - `twice inspect DIR`: what a cache directory holds, while no proxy has it. */
+#include "config/units.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/base/process.h"
@@ -147,22 +148,10 @@ print_json(const struct audit *a, const struct view *v, const char *dir)
 
 /* ---- as text --------------------------------------------------------------------------------- */
 
-static const char *
-size_of(uint64_t bytes, char to[32])
-{
-	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-	double n = (double)bytes;
-	int unit = 0;
-	for (; n >= 1024 && unit < 4; unit++)
-		n /= 1024;
-	snprintf(to, 32, unit && n < 10 ? "%.1f %s" : "%.0f %s", n, units[unit]);
-	return to;
-}
-
 static void
 print_purges(const struct audit_purges *p)
 {
-	char size[32];
+	char size[UNITS_BYTES];
 	const char *separator = "";
 	printf("purges    ");
 	for (size_t i = 0; i < KINDS; i++) {
@@ -174,7 +163,7 @@ print_purges(const struct audit_purges *p)
 			printf(" (%llu soft)", (unsigned long long)soft);
 		separator = ", ";
 	}
-	printf("%s in a log of %s\n", *separator ? "" : "none", size_of(p->bytes, size));
+	printf("%s in a log of %s\n", *separator ? "" : "none", units_say_bytes(p->bytes, size));
 	if (p->lost)
 		printf("          The log is missing or damaged: twice would start empty.\n");
 }
@@ -200,7 +189,7 @@ print_hosts(json_t *hosts)
 	struct host *list = mem_zalloc((n + 1) * sizeof *list);
 	const char *name;
 	json_t *h;
-	char size[32];
+	char size[UNITS_BYTES];
 	json_object_foreach(hosts, name, h)
 	{
 		list[i++] = (struct host){name, json_integer_value(json_object_get(h, "objects")),
@@ -209,7 +198,7 @@ print_hosts(json_t *hosts)
 	qsort(list, n, sizeof *list, by_bytes);
 	for (i = 0; i < n && i < HOSTS_SHOWN; i++)
 		printf("%-10s%10lld  %10s  %s\n", i ? "" : "hosts", (long long)list[i].objects,
-		       size_of((uint64_t)list[i].bytes, size), list[i].name);
+		       units_say_bytes((uint64_t)list[i].bytes, size), list[i].name);
 	if (n > HOSTS_SHOWN)
 		printf("          and %zu more; --json has them all\n", n - HOSTS_SHOWN);
 	free(list);
@@ -218,16 +207,17 @@ print_hosts(json_t *hosts)
 static void
 print_text(const struct audit *a, const struct view *v, const char *dir)
 {
-	char size[32], used[32];
-	printf("%s: cache format 2, segments of %s\n", dir, size_of(a->segment_bytes, size));
+	char size[UNITS_BYTES], used[UNITS_BYTES];
+	printf("%s: cache format 2, segments of %s\n", dir,
+	       units_say_bytes(a->segment_bytes, size));
 	printf("segments  %llu: %llu sealed, %llu open, %llu empty; %s used; %llu damaged\n",
 	       (unsigned long long)a->segments, (unsigned long long)v->states[AUDIT_SEALED],
 	       (unsigned long long)v->states[AUDIT_OPEN],
-	       (unsigned long long)v->states[AUDIT_EMPTY], size_of(a->used_bytes, used),
+	       (unsigned long long)v->states[AUDIT_EMPTY], units_say_bytes(a->used_bytes, used),
 	       (unsigned long long)a->damaged_segments);
 	for (int i = 0; i < AUDIT_WORDS; i++)
 		printf("%-10s%10llu  %10s  %s\n", i ? "" : "objects",
-		       (unsigned long long)a->objects[i], size_of(a->body_bytes[i], size),
+		       (unsigned long long)a->objects[i], units_say_bytes(a->body_bytes[i], size),
 		       words[i]);
 	printf("          %10llu records were replaced by later ones\n",
 	       (unsigned long long)a->superseded);
