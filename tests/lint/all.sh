@@ -20,4 +20,5 @@ wrong=$(clang-format --dry-run "$@" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning.*//
 }
 # Each of these can say no.
 tests/lint/can_fail.sh || status=1
+[ $status = 0 ] || echo "lint: failed, see above"
 exit $status
