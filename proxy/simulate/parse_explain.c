@@ -162,7 +162,7 @@ static void
 add_names_of(struct buf *out, enum role role)
 {
 	const char *const *names = roles_names(role);
-	for (int i = 0; names[i] && i < NAMES_SHOWN; i++)
+	for (int i = 0; i < NAMES_SHOWN && names[i]; i++)
 		buf_printf(out, "%s%s", i ? ", " : "", names[i]);
 	buf_add_lit(out, ", ...");
 }
