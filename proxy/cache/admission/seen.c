@@ -4,7 +4,6 @@
  */
 #include "proxy/cache/admission/seen_inside.h"
 
-#include "filter/family/cascade.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache.h"
@@ -330,29 +329,4 @@ seen_close(struct seen **sp)
 	twice_filter_destroy(&s->memory);
 	accounts_destroy(&s->accounts);
 	free(s);
-}
-
-void
-seen_report(const struct seen *s, struct twice_pair_stats *out)
-{
-	if (s->pair) {
-		twice_pair_stats(s->pair, out);
-		return;
-	}
-	if (twice_filter_cascade(s->memory)) {
-		twice_cascade_stats(twice_filter_cascade(s->memory), out);
-		return;
-	}
-	struct twice_filter_stats m;
-	twice_filter_stats(s->memory, &m);
-	*out = (struct twice_pair_stats){
-		.number = m.generation,
-		.rotations = m.generation,
-		.keys = m.keys,
-		.capacity = s->memory_options.capacity,
-		.fill_ratio = m.fill_ratio,
-		.estimated_fpr = m.estimated_fpr,
-		.memory_bytes = (size_t)m.bytes,
-		.born_s = twice_filter_has_generations(s->memory) ? m.born_s : s->born_s,
-	};
 }
