@@ -12,7 +12,10 @@
 #include <stdint.h>
 #include <time.h>
 
-int64_t now_s(void);  /* wall clock, unix time: for dates and lifetimes */
+/* Wall clock, unix time: for dates and lifetimes. An event reads it once, so that a second which another
+ * thread noted may be ahead of it, by CLOCK_APART_S at most while no clock is set. */
+int64_t now_s(void);
+enum { CLOCK_APART_S = 2 };
 int64_t now_ms(void); /* monotonic, behind by up to a tick of the kernel (4 ms): time limits */
 /* Monotonic and exact: durations for the log. Between clock_begin_event and clock_end_event it is
  * read once: a request asks eight times, at tens of nanoseconds each, in three events that take

@@ -32,6 +32,7 @@ START_TEST(it_is_one_for_the_next_minute_and_no_longer)
 	c = (struct crowds){0};
 	asks(who, CROWD_KEYS + 1, 600);
 	ck_assert(crowds_has(&c, who, 719));
+	ck_assert(crowds_has(&c, who, 599)); /* by a thread whose minute has not begun */
 	ck_assert(!crowds_has(&c, who, 720));
 	asks(who, 1, 700); /* goes on, and is one in the minute behind that too */
 	ck_assert(crowds_has(&c, who, 779));

@@ -1,6 +1,8 @@
 /* recent.c - a tag and a second in one word, so that both are read at once. */
 #include "proxy/cache/admission/recent.h"
 
+#include "proxy/base/clock.h"
+
 enum { SECOND_BITS = 24 };
 static const uint64_t SECONDS = (1 << SECOND_BITS) - 1;
 
@@ -17,8 +19,8 @@ recent_has(const struct recent *r, uint64_t thing, int64_t now_s)
 {
 	uint64_t is = atomic_load_explicit(&r->slots[thing % RECENT_SLOTS], memory_order_relaxed);
 	/* A clock set back makes this large: then it is not recent. */
-	uint64_t since = ((uint64_t)now_s - is) & SECONDS;
-	return is && (is & ~SECONDS) == tag_of(thing) && since < RECENT_S;
+	uint64_t since = ((uint64_t)now_s + CLOCK_APART_S - is) & SECONDS;
+	return is && (is & ~SECONDS) == tag_of(thing) && since < RECENT_S + CLOCK_APART_S;
 }
 
 void

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/keep/keep_turn.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/serve/keep/keep_inside.h"
 
 #include <assert.h>
@@ -40,7 +41,7 @@ word_of(struct twice_key_hash hash, int64_t now)
 static bool
 is_taken(uint64_t word, int64_t now)
 {
-	return word && (uint32_t)((uint32_t)now - (uint32_t)word) < TURN_S;
+	return word && (uint32_t)((uint32_t)now + CLOCK_APART_S - (uint32_t)word) < TURN_S + CLOCK_APART_S;
 }
 
 static bool
