@@ -246,7 +246,6 @@ SCENARIO("calls in the manner of gRPC: each message is answered before the next,
 	edge_yaml(text("listen: [ \"https://127.0.0.1:0\" ]\n"
 		       "origins: [ { url: \"http://127.0.0.1:%u\" } ]\n"
 		       "tls: { certificates: [ %%D/a.pem ] }\n"
-		       "timeouts: { body: 200ms }\n"
 		       "routes: [ { path: /pkg.Service/, stream: on } ]\n",
 		       at));
 	edge_start();

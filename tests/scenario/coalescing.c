@@ -332,6 +332,7 @@ SCENARIO("a body larger than a flight keeps is fetched and written once for all 
 	struct barrier *go = barrier_new();
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_head = go);
 	edge_yaml("admission:\n  sightings: 1\n");
+	clock_hold(); /* who comes late waits for as long as the one who stores takes */
 	edge_start("--disk", "512MiB");
 	struct call *call[N];
 	for (int i = 0; i < N; i++)
@@ -421,10 +422,13 @@ SCENARIO("late clients of a large body wait only so long; then they fetch it too
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = end,
 		    .hold_at = 40 << 20);
 	edge_yaml("admission:\n  sightings: 1\ntimeouts:\n  coalesce: 300ms\n");
+	clock_hold(); /* a write of which nothing comes for two seconds gives its turn away */
 	edge_start("--disk", "512MiB");
 	struct call *call[N];
 	for (int i = 0; i < N; i++) {
 		call[i] = call_get("/big");
+		edge_wait_requests(i + 1);
+		clock_advance(i ? 350 : 0);
 		barrier_arrivals(end, i + 1);
 	}
 	barrier_open(end);

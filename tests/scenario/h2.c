@@ -576,11 +576,13 @@ SCENARIO("the clock of a head stops when it is refused: what is under way goes o
 	struct barrier *go = barrier_new();
 	uint8_t p[5];
 	origin_says("/held", .body = "hello", .hold_head = go);
+	clock_hold();
 	edge_start_yaml(YAML("workers: 1\ntimeouts:\n  header: 300ms\n"));
 	struct client *c = h2_raw_open();
 	h2_raw_headers(c, H2_END_STREAM | H2_END_HEADERS, 1, H2_GET("/held"));
 	h2_raw_headers(c, H2_END_STREAM | H2_END_HEADERS, 3, bad);
 	edge_wait_stat("http2.malformed", 1);
+	clock_run(1);
 	/* One that came later, whose head is really not complete: its clock ends it. */
 	struct client *late = h2_raw_open();
 	h2_raw_headers(late, H2_END_STREAM | H2_END_HEADERS, 1, H2_GET("/held"));

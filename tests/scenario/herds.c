@@ -476,9 +476,11 @@ SCENARIO("at the limit of waiting one more fetch is tried, not one for each")
 {
 	struct barrier *slow = barrier_new();
 	origin_says("/x", .fields = FRESH, .body = "slow", .hold_head = slow);
+	clock_hold();
 	edge_start_yaml("timeouts:\n  coalesce: 1s\n");
 	struct call *calls[HERD];
 	herd(calls, HERD, "/x");
+	clock_advance(1000 + TICK_MS);
 	barrier_arrivals(slow, 2);
 	/* The next try is due a second after this one. */
 	barrier_open(slow);

@@ -419,6 +419,7 @@ SCENARIO("bodies sent byte by byte hold no connection to the origin")
 	origin_says("/up", .body = "thanks");
 	origin_says("/x", .body = "hello", .fields = "Cache-Control: no-store\r\n");
 	edge_yaml("origins:\n  - url: %O\n    max_connections: 4\n    connect_timeout: 2s\n");
+	clock_hold();
 	edge_start("--workers", "1");
 	struct client *c[DRIPS];
 	for (int i = 0; i < DRIPS; i++) {

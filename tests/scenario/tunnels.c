@@ -724,6 +724,7 @@ SCENARIO("many tunnels take no place of the requests' either")
 		       "connect_timeout: 2s }\nworkers: 1\n"
 		       "routes:\n  - { path: /ws, upgrade: [ websocket ] }\n",
 		       open_door()));
+	clock_hold();
 	edge_start();
 	int o[MANY];
 	struct client *c[MANY];
@@ -753,6 +754,40 @@ SCENARIO("a client that leaves before the 101 leaves no tunnel behind")
 	close(o);
 	edge_expect_stat("tunnels.opened", 0);
 	c = tunnel(&o);
+	client_close(c);
+	close(o);
+}
+
+SCENARIO("a call both ways lasts for longer than timeouts.body while each round brings something")
+{
+	enum { ROUNDS = 8, STEP_MS = 150 };
+	uint8_t got[5];
+	edge_yaml(text("listen: [ \"127.0.0.1:0\", \"h2c://127.0.0.1:0\" ]\n"
+		       "origins:\n  - url: http://127.0.0.1:%u\n"
+		       "timeouts: { body: 200ms }\n"
+		       "routes:\n  - { path: /call, stream: on }\n",
+		       open_door()));
+	clock_hold();
+	edge_start();
+	struct client *c = h2_raw_open();
+	h2_raw_headers(c, H2_END_HEADERS, 1,
+		       (const char *const[]){":method", "POST", ":scheme", "http", ":authority",
+					     "a", ":path", "/call", NULL});
+	int o = take();
+	hear_head(o);
+	say(o, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+	for (int i = 0; i < ROUNDS; i++) {
+		h2_raw_frame(c, H2_DATA, 0, 1, "hello", 5);
+		expect_hears(o, "5\r\nhello\r\n");
+		clock_advance(STEP_MS);
+		say(o, "5\r\nworld\r\n");
+		expect(h2_raw_wait(c, H2_DATA, 1, got, sizeof got) &&
+		       memcmp(got, "world", sizeof got) == 0);
+	}
+	h2_raw_frame(c, H2_DATA, H2_END_STREAM, 1, "", 0);
+	expect_hears(o, "0\r\n\r\n");
+	say(o, "0\r\n\r\n");
+	edge_expect_stat("connections.too_slow", 0);
 	client_close(c);
 	close(o);
 }
