@@ -829,8 +829,8 @@ edge_cpu_s(void)
 	return (double)(user + sys) / (double)sysconf(_SC_CLK_TCK);
 }
 
-bool
-edge_is_sanitized(void)
+static bool
+binary_has(const char *symbol)
 {
 	int fd = open(edge_binary(), O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -839,12 +839,23 @@ edge_is_sanitized(void)
 		fail("cannot read %s", edge_binary());
 	char *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
-		found = memmem(p, (size_t)st.st_size, "__asan_init", 11) ||
-			memmem(p, (size_t)st.st_size, "__tsan_init", 11);
+		found = memmem(p, (size_t)st.st_size, symbol, strlen(symbol));
 		munmap(p, (size_t)st.st_size);
 	}
 	close(fd);
 	return found;
+}
+
+bool
+edge_is_thread_sanitized(void)
+{
+	return binary_has("__tsan_init");
+}
+
+bool
+edge_is_sanitized(void)
+{
+	return binary_has("__asan_init") || edge_is_thread_sanitized();
 }
 
 static _Thread_local uint64_t usage;

@@ -80,6 +80,7 @@ uint64_t edge_written_os(void); /* write_bytes of /proc/PID/io */
 uint64_t edge_rss_bytes(void);
 uint64_t edge_peak_bytes(void); /* the most that was so far */
 double edge_cpu_s(void);
+bool edge_is_thread_sanitized(void);
 bool edge_is_sanitized(void); /* built with ASan or TSan: its memory says nothing */
 
 #endif

@@ -24,16 +24,12 @@
 enum { N = 60, BYTES = 60000 };
 
 /* The thread of ThreadSanitizer uses the processor while all others stand still. */
-#if defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define HAS_THREAD 1
-#endif
-#endif
-#ifdef HAS_THREAD
-#define needs_one_thread() skip("ThreadSanitizer has a thread of its own")
-#else
-#define needs_one_thread() (void)0
-#endif
+static void
+needs_one_thread(void)
+{
+	if (edge_is_thread_sanitized())
+		skip("ThreadSanitizer has a thread of its own");
+}
 
 static void
 fill(const char *yaml)
