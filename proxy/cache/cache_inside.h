@@ -45,6 +45,8 @@ struct spare_write {
 	char apart[64 - sizeof(void *)]; /* threads do not share a line */
 };
 
+enum { COMMIT_LOCKS = 64 };
+
 struct disk {
 	struct cache *cache;
 	struct store *store;
@@ -115,6 +117,9 @@ struct cache {
 	uint64_t max_body_bytes;
 	struct spare_write spare_writes[SPARE_WRITES];
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
+	/* Writes of one key end one after the other: one that is for RAM alone takes an older answer off the disk, and one
+	 * for the disk takes it out of RAM, so that of two at once neither might be left. */
+	pthread_mutex_t commit_locks[COMMIT_LOCKS];
 	_Atomic uint64_t damaged, refused;
 
 	pthread_t late_thread;

@@ -253,6 +253,8 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 	atomic_store(&c->rests, o->rests);
 	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;
 	pthread_mutex_init(&c->files_lock, NULL);
+	for (int i = 0; i < COMMIT_LOCKS; i++)
+		pthread_mutex_init(&c->commit_locks[i], NULL);
 	if (files_open(c, err, err_bytes) != 0)
 		goto failed;
 	open_forget(c);

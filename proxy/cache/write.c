@@ -390,6 +390,7 @@ publish(struct object_write *w, bool on_disk)
 	}
 	cache_window(c);
 	bool in_ram = clean && to_ram && ram_put(c->ram, o, 0);
+	cache_window(c);
 	/* RAM took what it had not promised to take, or somebody wrote meanwhile. */
 	if (in_ram && ram_alone &&
 	    (is_newest ? cache_disks_have(c, o->pub.hash) : cache_disks_may_have(c, o->pub.hash)) &&
@@ -417,17 +418,16 @@ is_clean(struct object_write *w)
 	return true;
 }
 
-struct object *
-cache_write_commit(struct object_write **pw, bool admit)
+/* The new object, whole and found from now on; NULL: it is kept nowhere. */
+static struct object *
+commit(struct object_write *w, bool admit)
 {
-	struct object_write *w = *pw;
 	struct stored *o = w->o;
-	struct object *out = NULL;
-	if (w->dead || (w->announced != UINT64_MAX && w->announced != w->got) || !is_clean(w))
-		goto out;
+	bool on_disk = false;
+	if (!is_clean(w))
+		return NULL;
 	cache_window(w->cache);
 	o->pub.body_bytes = w->got;
-	bool on_disk = false;
 	if (w->disk || (admit && cache_disk_is_open(w->cache))) {
 		if (!w->disk)
 			keep_tail(w);
@@ -437,17 +437,30 @@ cache_write_commit(struct object_write **pw, bool admit)
 	if (!stored_has_body(o)) {
 		o->pub.place = OBJECT_ON_DISK;
 		if (!on_disk)
-			goto out;
+			return NULL;
 	}
 	cache_window(w->cache);
 	bool published = publish(w, on_disk);
 	cache_window(w->cache);
 	if (!published || !cache_is_still_clean(w->cache, o))
-		goto out;
+		return NULL;
 	if (!stored_has_body(o))
 		stored_lease(o); /* without it, who reads this very object may be cut by eviction */
-	out = object_ref(&o->pub);
-out:
+	return object_ref(&o->pub);
+}
+
+struct object *
+cache_write_commit(struct object_write **pw, bool admit)
+{
+	struct object_write *w = *pw;
+	struct object *out = NULL;
+	if (!w->dead && (w->announced == UINT64_MAX || w->announced == w->got)) {
+		uint64_t slot = w->o->pub.hash.hi % COMMIT_LOCKS;
+		pthread_mutex_t *lock = &w->cache->commit_locks[slot];
+		pthread_mutex_lock(lock);
+		out = commit(w, admit);
+		pthread_mutex_unlock(lock);
+	}
 	free_write(pw);
 	return out;
 }
