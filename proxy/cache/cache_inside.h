@@ -117,8 +117,8 @@ struct cache {
 	uint64_t max_body_bytes;
 	struct spare_write spare_writes[SPARE_WRITES];
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
-	/* Writes of one key end one after the other: one that is for RAM alone takes an older answer off the disk, and one
-	 * for the disk takes it out of RAM, so that of two at once neither might be left. */
+	/* What a key means is changed by one after the other: who writes for RAM alone takes an older answer off the
+	 * disk, and who writes to the disk takes it out of RAM, so that of two at once neither might be left. */
 	pthread_mutex_t commit_locks[COMMIT_LOCKS];
 	_Atomic uint64_t damaged, refused;
 
@@ -185,6 +185,13 @@ cache_disk_is_open(const struct cache *c)
 		if (cache_store_is_open(c, c->disks[i].store))
 			return true;
 	return false;
+}
+
+/* Purges and evictions do not wait for who holds it. */
+static inline pthread_mutex_t *
+cache_commit_lock(struct cache *c, struct twice_key_hash hash)
+{
+	return &c->commit_locks[hash.hi % COMMIT_LOCKS];
 }
 
 /* Here another thread may do anything: what it forgets must hold all the same. */

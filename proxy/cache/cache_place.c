@@ -95,15 +95,13 @@ cache_refer(struct cache *c, struct stored *o, const struct placement *body)
 			  store_put_head);
 }
 
-bool
-cache_admit(struct cache *c, struct object *object)
+static bool
+admit(struct cache *c, struct stored *o)
 {
-	struct stored *o = stored_of(object);
 	uint8_t no = 0;
 	static const struct locator nowhere;
 	struct placement p;
-	if (!cache_store_is_open(c, o->store) || !stored_has_body(o) || cache_is_forgotten(c, o) ||
-	    !ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
+	if (!ram_holds(c->ram, o) || !atomic_compare_exchange_strong(&o->pub.on_disk, &no, 1))
 		return false;
 	cache_window(c);
 	/* A refreshed head may still be there, without its body. */
@@ -116,7 +114,7 @@ cache_admit(struct cache *c, struct object *object)
 		return false;
 	}
 	cache_window(c);
-	/* Removed or replaced while we wrote: then this is not the key's object any more. */
+	/* Removed while we wrote: then this is not the key's object any more. */
 	stored_placement(o, &p);
 	if (!ram_holds(c->ram, o) && store_lies_at(o->store, o->pub.hash, &p.at))
 		cache_remove_lasting(c, o->pub.hash, o->pub.key);
@@ -124,4 +122,17 @@ cache_admit(struct cache *c, struct object *object)
 		ram_moved(c->ram, o);
 	placement_fini(&p);
 	return true;
+}
+
+bool
+cache_admit(struct cache *c, struct object *object)
+{
+	struct stored *o = stored_of(object);
+	if (!cache_store_is_open(c, o->store) || !stored_has_body(o) || cache_is_forgotten(c, o))
+		return false;
+	pthread_mutex_t *lock = cache_commit_lock(c, o->pub.hash);
+	pthread_mutex_lock(lock);
+	bool yes = admit(c, o);
+	pthread_mutex_unlock(lock);
+	return yes;
 }

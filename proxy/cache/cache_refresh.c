@@ -49,11 +49,10 @@ has_same_tags(const struct stored *a, const struct stored *b)
 	       cache_tags_within(b->pub.tags, a->pub.tags);
 }
 
-struct object *
-cache_refresh(struct cache *c, struct object *object, struct str head, struct str tags,
-	      const struct terms *terms, uint64_t begun)
+static struct object *
+refresh(struct cache *c, struct stored *old, struct str head, struct str tags,
+	const struct terms *terms, uint64_t begun)
 {
-	struct stored *old = stored_of(object);
 	struct stored *o = stored_create(old->store, old->pub.hash, old->pub.key, head, tags, terms,
 					 old->pub.kind);
 	bool clean = !cache_is_forgotten(c, old);
@@ -95,6 +94,18 @@ published:
 	if (current)
 		cache_is_still_clean(c, o);
 	return &o->pub;
+}
+
+struct object *
+cache_refresh(struct cache *c, struct object *object, struct str head, struct str tags,
+	      const struct terms *terms, uint64_t begun)
+{
+	struct stored *old = stored_of(object);
+	pthread_mutex_t *lock = cache_commit_lock(c, old->pub.hash);
+	pthread_mutex_lock(lock);
+	struct object *o = refresh(c, old, head, tags, terms, begun);
+	pthread_mutex_unlock(lock);
+	return o;
 }
 
 struct stored *

@@ -455,8 +455,7 @@ cache_write_commit(struct object_write **pw, bool admit)
 	struct object_write *w = *pw;
 	struct object *out = NULL;
 	if (!w->dead && (w->announced == UINT64_MAX || w->announced == w->got)) {
-		uint64_t slot = w->o->pub.hash.hi % COMMIT_LOCKS;
-		pthread_mutex_t *lock = &w->cache->commit_locks[slot];
+		pthread_mutex_t *lock = cache_commit_lock(w->cache, w->o->pub.hash);
 		pthread_mutex_lock(lock);
 		out = commit(w, admit);
 		pthread_mutex_unlock(lock);

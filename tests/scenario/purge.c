@@ -177,6 +177,7 @@ SCENARIO("requests that change other URLs do not keep an answer from being store
 		origin_says(text("/s%d", i), .fields = FRESH, .body = "0123456789", .hold_body = go,
 			    .hold_at = 5);
 	origin_says("*", .status = 204, .times = POSTS);
+	clock_hold(); /* nobody loses patience meanwhile */
 	edge_start_yaml("admission:\n  sightings: 1\n");
 	struct call *slow[FETCHES];
 	for (int i = 0; i < FETCHES; i++)

@@ -1406,12 +1406,22 @@ START_TEST(ram_knows_when_a_refreshed_body_is_gone)
 }
 END_TEST
 
-static void
+static pthread_t newer;
+
+static void *
 store_newer(void *ctx)
 {
 	struct cache *c = ctx;
-	c->o.window = NULL;
 	ck_assert(store_key(c, "k", 900000, true, false, true));
+	return NULL;
+}
+
+static void
+begin_newer(void *ctx)
+{
+	struct cache *c = ctx;
+	c->o.window = NULL;
+	ck_assert_int_eq(pthread_create(&newer, NULL, store_newer, c), 0);
 }
 
 /* A 304 for a body in pieces, which lies on disk alone, comes while a newer answer is stored: RAM
@@ -1427,13 +1437,14 @@ START_TEST(ram_holds_no_object_without_its_body)
 	ck_assert(ram_remove(c->ram, hash_of(c, "k"), str_of("k")));
 	struct object *o = look_up(c, "k");
 	ck_assert(o && !stored_has_body(stored_of(o)));
-	c->o.window = store_newer;
+	c->o.window = begin_newer;
 	c->o.window_ctx = c;
 	struct object *new = cache_refresh(c, o, str_of("HTTP/1.1 200 OK\r\nX: 1\r\n"), STR(""),
 					   &o->terms, cache_now(c));
 	object_unref(&o);
 	ck_assert(!c->o.window && read_right(c, new, "k"));
 	object_unref(&new);
+	pthread_join(newer, NULL);
 	o = look_up(c, "k");
 	ck_assert(o && o->place == OBJECT_IN_RAM && stored_has_body(stored_of(o)));
 	ck_assert(read_right(c, o, "k"));
