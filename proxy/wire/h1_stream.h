@@ -65,7 +65,7 @@ struct h1_stream { /* lies in the arena of its request */
 	uint8_t body_from, body_to;   /* which of them are body */
 	uint64_t left;		      /* body bytes to be pulled; LENGTH_UNKNOWN */
 	uint64_t body_sent;
-	uint64_t written; /* since the wait under way began */
+	uint64_t written; /* since the wait for the client began, or the last one ended */
 	size_t interim_bytes;
 	struct pace downward;
 	enum answering answering;
