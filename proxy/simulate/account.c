@@ -193,8 +193,9 @@ say_sizes(const struct teller *t, const struct study *s)
 		    "Squid, Traffic Server and HAProxy count the head of an answer as sent too.");
 	if (s->screen.parts)
 		say(t,
-		    "%.1f%% are parts (206): each counts as one that asks for the first byte, once "
-		    "per client and minute. Of %.1f%% of them the log tells which part it was.",
+		    "%.1f%% are parts (206): each counts for its URL where it asks for the first byte, "
+		    "else for the slices that it touches, once per client and minute. Of %.1f%% of "
+		    "them the log tells which part it was; others are taken as following each other.",
 		    percent((double)s->screen.parts, taken),
 		    percent((double)s->screen.placed, (double)s->screen.parts));
 }

@@ -91,7 +91,9 @@ kind_of(const struct visit *v, bool counts)
 {
 	if (v->kind != VISIT_PART)
 		return SIGHTING_PLAIN;
-	return counts ? SIGHTING_RANGE_FIRST : SIGHTING_RANGE_REPEATED;
+	if (!counts)
+		return SIGHTING_RANGE_REPEATED;
+	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
 }
 
 /* The same for the same visit, whatever else is simulated beside it. */
@@ -105,7 +107,7 @@ draw(const struct visit *v, uint64_t nth)
 }
 
 static bool
-is_refused(struct policy *p, const struct visit *v, const struct sighting *s)
+is_refused(const struct policy *p, const struct visit *v, const struct sighting *s)
 {
 	if (!s->writes)
 		return true;
@@ -241,10 +243,32 @@ visit_slice(struct policy *p, const struct visit *v, struct ghost_event *e, stru
 	o->answer = GHOST_MISSED;
 }
 
+/* What a visit was judged by. */
+struct judged {
+	struct sighting_facts *facts;
+	const struct sights_known *known;
+	bool refused; /* by its URL, or its first slice */
+};
+
+/* A range behind the first byte counts for each slice by itself. */
+static bool
+is_slice_refused(const struct policy *p, const struct visit *v, const struct judged *j,
+		 uint64_t nth)
+{
+	if (j->facts->kind != SIGHTING_RANGE_BEHIND || !nth)
+		return j->refused;
+	unsigned times = sights_times(j->known, nth);
+	struct sighting_facts f = *j->facts;
+	f.known =
+		(struct twice_filter_sight){times ? TWICE_SIGHT_CURRENT : TWICE_SIGHT_FIRST, times};
+	struct sighting s = sighting_decide(&p->rule, &f);
+	return is_refused(p, v, &s);
+}
+
 /* The head is an object of its own; the slices come and go one by one. Where nothing is known of
  * the whole, what was asked for is passed on, and of it the slices that it fills are kept. */
 static void
-visit_slices(struct policy *p, const struct visit *v, struct ghost_event *e)
+visit_slices(struct policy *p, const struct visit *v, const struct judged *j, struct ghost_event *e)
 {
 	uint64_t from, until;
 	unsigned fetched = 0;
@@ -263,7 +287,7 @@ visit_slices(struct policy *p, const struct visit *v, struct ghost_event *e)
 	o.anew = did.answer == GHOST_MISSED;
 	o.origin_requests = did.answer >= GHOST_VALIDATED;
 	o.origin_bytes = o.missed_sent = o.anew ? (double)(until - from) : 0;
-	e->refused = e->refused && !ghost_is_on_disk(p->ghost, e->key);
+	bool wanted = ghost_is_on_disk(p->ghost, e->key);
 	e->validator = 0;
 	e->fresh_s = UINT32_MAX; /* its key tells the version */
 	e->joins = true;
@@ -272,6 +296,7 @@ visit_slices(struct policy *p, const struct visit *v, struct ghost_event *e)
 		e->body_bytes = left < SLICE_BYTES ? left : SLICE_BYTES;
 		if (o.anew && (at < from || at + e->body_bytes > until))
 			continue;
+		e->refused = !wanted && is_slice_refused(p, v, j, i - from / SLICE_BYTES);
 		e->key = slice_key(v, i);
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
@@ -294,13 +319,14 @@ sampled_as(const struct policy *p, const struct visit *v)
 }
 
 static void
-visit(struct policy *p, const struct visit *v, struct twice_filter_sight known, bool counts)
+visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 {
-	struct sighting_facts f = {.kind = kind_of(v, counts),
+	struct sighting_facts f = {.kind = kind_of(v, known->counts),
 				   .storable = true,
 				   .status = 200,
 				   .body_bytes = v->bytes,
-				   .known = known};
+				   .slice = sights_is_behind(v) ? v->at / SLICE_BYTES : 0,
+				   .known = known->first};
 	tick(p, v->now_s);
 	f.over_budget = p->o.budget_bytes_s && budget_is_over(&p->budget);
 	struct sighting s = sighting_decide(&p->rule, &f);
@@ -312,7 +338,8 @@ visit(struct policy *p, const struct visit *v, struct twice_filter_sight known, 
 		.fresh_s = v->fresh_s,
 		.validator = v->validator,
 		.deed = v->kind == VISIT_PART ? GHOST_PART : GHOST_FETCHED,
-		.whole = v->kind != VISIT_PART || s.whole,
+		/* The second part finds the head, and fetches the one slice that a small body is. */
+		.whole = v->kind != VISIT_PART || s.whole || known->first.times > 0,
 	};
 	e.refused = is_refused(p, v, &s);
 	if (v->changed && p->ghost)
@@ -320,7 +347,7 @@ visit(struct policy *p, const struct visit *v, struct twice_filter_sight known, 
 	else if (v->changed)
 		lru_forget(p->lru, e.key);
 	if (p->ghost && v->bytes > SLICE_BYTES && !p->o.in_one_piece)
-		visit_slices(p, v, &e);
+		visit_slices(p, v, &(struct judged){&f, known, e.refused}, &e);
 	else
 		visit_whole(p, v, &e);
 }
@@ -338,7 +365,7 @@ run_limit(struct policy *p, const struct visit *v, size_t n, unsigned halvings)
 
 void
 policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
-	   const struct twice_filter_sight *known, const bool *counts)
+	   const struct sights_known *known)
 {
 	p->large_bytes = sample.large_bytes;
 	if (p->limit) {
@@ -351,8 +378,7 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 		lru_thin(p->lru, sample.halvings);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
-		struct twice_filter_sight now_known = {0};
-		bool now_counts = false;
+		struct sights_known now_known = {0};
 		p->n.requests++;
 		p->n.sent_bytes += v[i].sent;
 		if (p->ghost && i + AHEAD_FAR < n)
@@ -362,9 +388,9 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 		if (asks && i + AHEAD_SIGHTS < n)
 			sights_prefetch(p->sights, v[i + AHEAD_SIGHTS].key);
 		if (asks)
-			sights_see(p->sights, &v[i], 1, &now_known, &now_counts);
+			sights_see(p->sights, &v[i], 1, &now_known);
 		if (v[i].tracked)
-			visit(p, &v[i], asks ? now_known : known[i], asks ? now_counts : counts[i]);
+			visit(p, &v[i], asks ? &now_known : &known[i]);
 	}
 }
 

@@ -40,10 +40,10 @@ policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_
 void policy_destroy(struct policy **p);
 const struct sights *policy_sights(const struct policy *p);
 
-/* sample: of the catalogue that tracks the visits. known, counts: of its sights; not used, and
- * the sights are asked here, when they are by turns. */
+/* sample: of the catalogue that tracks the visits. known: of its sights; not used, and the sights are asked
+ * here, when they are by turns. */
 void policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_sample sample,
-		const struct twice_filter_sight *known, const bool *counts);
+		const struct sights_known *known);
 
 /* Scaled up from the sample; requests and bytes are all that were run. */
 struct policy_facts {

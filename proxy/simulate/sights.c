@@ -2,7 +2,10 @@
 #include "proxy/simulate/sights.h"
 
 #include "proxy/base/mem.h"
+#include "proxy/cache/admission/crowds.h"
 #include "proxy/cache/admission/recent.h"
+#include "proxy/cache/admission/sighting.h"
+#include "proxy/cache/slice_bytes.h"
 #include "proxy/cache/turn.h"
 #include "proxy/cache/turning.h"
 
@@ -21,7 +24,8 @@ struct sights {
 	struct twice_filter *filter; /* NULL: exact */
 	struct exact_row *rows;	     /* owned */
 	uint64_t size, used;
-	struct recent first_bytes;
+	struct recent ranges;
+	struct crowds crowds;
 	uint32_t ticked_s;
 	struct turning turning; /* filter NULL: not by turns */
 	struct sights_facts n;
@@ -140,12 +144,14 @@ exact_see(struct sights *s, uint64_t key, bool counts)
 static bool
 is_counted(struct sights *s, const struct visit *v)
 {
-	uint64_t thing = v->key.lo ^ v->client;
 	if (v->kind != VISIT_PART)
 		return true;
-	if (recent_has(&s->first_bytes, thing, v->now_s))
+	uint64_t who = (uint64_t)v->client << 32 | v->client;
+	uint64_t thing = sighting_slice_key(v->key, v->at / SLICE_BYTES).lo ^ who;
+	if (!crowds_has(&s->crowds, who, v->now_s) && recent_has(&s->ranges, thing, v->now_s))
 		return false;
-	recent_note(&s->first_bytes, thing, v->now_s);
+	recent_note(&s->ranges, thing, v->now_s);
+	crowds_note(&s->crowds, who, v->now_s);
 	return true;
 }
 
@@ -190,20 +196,72 @@ see(struct sights *s, struct twice_key_hash h, bool counts)
 	return counts ? twice_filter_record(s->filter, h) : twice_filter_test(s->filter, h);
 }
 
+bool
+sights_is_behind(const struct visit *v)
+{
+	return v->kind == VISIT_PART && v->at > 0;
+}
+
+static struct twice_filter_sight
+see_as(struct sights *s, struct twice_key_hash h, bool counts)
+{
+	struct twice_filter_sight known = see(s, h, counts);
+	s->n.keys += counts && known.sight != TWICE_SIGHT_CURRENT;
+	return known;
+}
+
+/* A part of the first slice knows what is known of the URL too, and the other way round. */
+static struct twice_filter_sight
+see_part(struct sights *s, const struct visit *v, bool counts)
+{
+	struct twice_key_hash slice = sighting_slice_key(v->key, v->at / SLICE_BYTES);
+	bool behind = sights_is_behind(v);
+	struct twice_filter_sight known = see_as(s, behind ? slice : v->key, counts), other;
+	if (v->at >= SLICE_BYTES)
+		return known;
+	other = see(s, behind ? v->key : slice, false);
+	return other.times > known.times ? other : known;
+}
+
+static uint64_t
+see_behind(struct sights *s, const struct visit *v, bool counts)
+{
+	enum { MOST = (1 << SIGHTS_BITS) - 1 };
+	uint64_t first = v->at / SLICE_BYTES, behind = 0;
+	if (!sights_is_behind(v) || !v->sent)
+		return 0;
+	uint64_t n = (v->at + v->sent - 1) / SLICE_BYTES - first;
+	for (uint64_t i = 0; i < n; i++) {
+		unsigned times = see_as(s, sighting_slice_key(v->key, first + i + 1), counts).times;
+		if (i < SIGHTS_BEHIND)
+			behind |= (uint64_t)(times < MOST ? times : MOST) << i * SIGHTS_BITS;
+	}
+	return behind;
+}
+
+unsigned
+sights_times(const struct sights_known *k, uint64_t nth)
+{
+	uint64_t i = nth < SIGHTS_BEHIND ? nth - 1 : SIGHTS_BEHIND - 1;
+	return (unsigned)(k->behind >> i * SIGHTS_BITS) & ((1 << SIGHTS_BITS) - 1);
+}
+
 void
-sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filter_sight *known,
-	   bool *counts)
+sights_see(struct sights *s, const struct visit *v, size_t n, struct sights_known *known)
 {
 	for (size_t i = 0; i < n; i++) {
+		bool part = v[i].kind == VISIT_PART, counts;
 		if (s->filter && i + AHEAD < n)
 			twice_filter_prefetch(s->filter, v[i + AHEAD].key);
 		tick(s, v[i].now_s);
-		counts[i] = is_counted(s, &v[i]);
-		known[i] = see(s, v[i].key, counts[i]);
-		s->n.keys += counts[i] && known[i].sight != TWICE_SIGHT_CURRENT;
+		counts = is_counted(s, &v[i]);
+		known[i] = (struct sights_known){.first = part ? see_part(s, &v[i], counts)
+							       : see_as(s, v[i].key, counts),
+						 .behind = part ? see_behind(s, &v[i], counts) : 0,
+						 .counts = counts};
 		if (v[i].tracked && v[i].first) {
 			s->n.first++;
-			s->n.false_first += known[i].sight != TWICE_SIGHT_FIRST;
+			s->n.false_first += known[i].first.sight != TWICE_SIGHT_FIRST;
 		}
 	}
 }

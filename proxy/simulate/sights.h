@@ -21,10 +21,22 @@ struct sights *sights_create(const struct sights_options *o, char *err, size_t e
 void sights_destroy(struct sights **s);
 bool sights_are_like(const struct sights *s, const struct sights_options *o);
 
-/* known gets what is known before each visit. A part counts once per client and minute, as in the
- * proxy: counts[i] says whether the visit did. */
-void sights_see(struct sights *s, const struct visit *v, size_t n, struct twice_filter_sight *known,
-		bool *counts);
+/* What is known before a visit. A part counts once per client and minute, as in the proxy (seen.h): for its URL where it
+ * asks for the first byte, else for each slice that it touches. */
+struct sights_known {
+	struct twice_filter_sight first; /* of the URL, or of the first slice */
+	uint64_t behind;		 /* of the slices behind that one: SIGHTS_BITS for each */
+	bool counts;
+};
+enum {
+	SIGHTS_BITS = 2,
+	SIGHTS_BEHIND = 32
+}; /* so many slices, and times; further ones are as the last of them */
+void sights_see(struct sights *s, const struct visit *v, size_t n, struct sights_known *known);
+/* How often the nth slice behind the first one was seen. nth > 0. */
+unsigned sights_times(const struct sights_known *k, uint64_t nth);
+/* It counts for slices. */
+bool sights_is_behind(const struct visit *v);
 
 /* By turns: one visit after another, and what came of it: so many bytes were admitted to a log of
  * ghost_turn_bytes. */

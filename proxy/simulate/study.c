@@ -20,11 +20,6 @@ enum {
 static const uint64_t GIB = UINT64_C(1) << 30;
 static const uint64_t MOST_USED = UINT64_C(8) << 30;
 
-struct known {
-	struct twice_filter_sight before[FEED_BATCH];
-	bool counts[FEED_BATCH];
-};
-
 struct run {
 	const struct study_options *o;
 	struct merge *merge;
@@ -33,8 +28,9 @@ struct run {
 	struct feed *feed;
 	struct crew *crew;
 	struct sights *sights[STUDY_ROWS_MOST];
-	struct known *known[STUDY_ROWS_MOST]; /* owned, one for each of the sights */
-	bool asked[STUDY_ROWS_MOST];	      /* some policy wants to know */
+	struct sights_known
+		*known[STUDY_ROWS_MOST]; /* owned, of a batch, one for each of the sights */
+	bool asked[STUDY_ROWS_MOST];	 /* some policy wants to know */
 	unsigned sights_n;
 	bool has_no_parts; /* the log; known from the first pass */
 	struct policy_spec specs[STUDY_ROWS_MOST];
@@ -146,7 +142,7 @@ sights_for(struct run *r, const struct policy_spec *spec)
 		snprintf(r->err, r->err_bytes, "policy %s: %s", spec->text, why);
 		return NULL;
 	}
-	r->known[r->sights_n] = NEW(struct known);
+	r->known[r->sights_n] = mem_zalloc(FEED_BATCH * sizeof *r->known[0]);
 	r->asked[r->sights_n] = asks || !r->has_no_parts;
 	r->sights[r->sights_n++] = s;
 	return s;
@@ -210,8 +206,7 @@ see_task(void *ctx, unsigned i)
 	struct run *r = ctx;
 	if (!r->asked[i] || sights_are_by_turns(r->sights[i]))
 		return; /* by turns: its policy asks it */
-	sights_see(r->sights[i], r->batch->visits, r->batch->n, r->known[i]->before,
-		   r->known[i]->counts);
+	sights_see(r->sights[i], r->batch->visits, r->batch->n, r->known[i]);
 }
 
 static void
@@ -221,8 +216,7 @@ policy_task(void *ctx, unsigned i)
 	unsigned k = 0;
 	while (r->sights[k] != policy_sights(r->policies[i]))
 		k++;
-	policy_run(r->policies[i], r->batch->visits, r->batch->n, r->batch->sample,
-		   r->known[k]->before, r->known[k]->counts);
+	policy_run(r->policies[i], r->batch->visits, r->batch->n, r->batch->sample, r->known[k]);
 }
 
 static void

@@ -442,6 +442,47 @@ START_TEST(parts_lie_where_their_ranges_are)
 }
 END_TEST
 
+static const struct {
+	struct {
+		unsigned from, to; /* slices; to: not among them */
+	} asked[3];
+	unsigned written;
+} ranges_behind[] = {
+	{{{3, 4}, {7, 8}, {3, 4}}, 1},	  /* the third one alone was asked for before */
+	{{{3, 7}, {6, 7}, {0, 0}}, 1},	  /* each slice of the first one counts */
+	{{{3, 40}, {39, 40}, {0, 0}}, 1}, /* of many, too */
+	{{{3, 7}, {6, 9}, {0, 0}}, 3},	  /* where the head goes to the disk, all is wanted */
+	{{{3, 4}, {2, 5}, {0, 0}}, 1},	  /* refused, written, refused */
+	{{{3, 4}, {7, 8}, {9, 10}}, 0}, /* the URL was asked for three times, and no slice twice */
+};
+
+/* A range behind the first byte is a sighting of the slices that it touches, not of the URL. */
+START_TEST(ranges_behind_the_first_byte_count_for_their_slices)
+{
+	enum { ALL = 48, SLICE = 1 << 20 };
+	begin();
+	FILE *f = create("log");
+	for (int i = 0; i < 3; i++) {
+		unsigned from = ranges_behind[_i].asked[i].from, to = ranges_behind[_i].asked[i].to;
+		if (to)
+			fprintf(f,
+				"{\"time\":%d,\"url\":\"/film\",\"status\":206,\"body_bytes\":%u,"
+				"\"range\":\"bytes %u-%u/%d\"}\n",
+				1795324800 + 100 * i, (to - from) * SLICE, from * SLICE,
+				to * SLICE - 1, ALL * SLICE);
+	}
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	run(&s, &o);
+	double written = facts_of(&s, "2")->written_bytes;
+	ck_assert_double_ge(written, (double)ranges_behind[_i].written * SLICE);
+	ck_assert_double_le(written, (double)(ranges_behind[_i].written * (SLICE + 8192) + 8192));
+	study_fini(&s);
+	end();
+}
+END_TEST
+
 /* A 206 tells the length of what it brings, whatever the field is called. */
 START_TEST(parts_of_many_lengths_are_one_version)
 {
@@ -1238,6 +1279,7 @@ UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
      LOOP(parts_lie_where_their_ranges_are, told_ranges),
+     LOOP(ranges_behind_the_first_byte_count_for_their_slices, ranges_behind),
      LOOP(no_policy_hits_more_than_the_bound, bounded),
      LOOP(nothing_is_suggested_where_little_is_known_or_needed, needless),
      TEST(the_capacity_suggested_is_of_the_log),
