@@ -7,7 +7,6 @@
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep_turn.h"
-#include "proxy/serve/rules/part.h"
 #include "proxy/serve/rules/passes.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
@@ -77,15 +76,6 @@ fetch_own(struct txn *t)
 		    (!follow_is_worth_the_whole(t) || keep_is_writing(sh, t->key.hash));
 	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
-}
-
-/* A part to be completed: by who leads. */
-static bool
-is_completed(const struct txn *t)
-{
-	struct range gap;
-	struct str validator;
-	return t->part && part_next_gap(t->part, 0, &gap, &validator);
 }
 
 void
@@ -160,8 +150,6 @@ follow_together(struct txn *t)
 		return;
 	}
 	set_limits(t);
-	if (t->leader && is_completed(t))
-		t->cs.fwd = "partial";
 	if (t->leader) {
 		fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 		return;

@@ -103,8 +103,7 @@ is_unseen(const struct txn *t)
 	       !flights_has(sh->flights, t->key.hash, buf_str(&t->key.text));
 }
 
-/* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays
- * as t->part, perhaps to be completed. */
+/* Whether the part that was looked up answers: *want of *total. */
 static bool
 take_part(struct txn *t, struct range *want, uint64_t *total)
 {
@@ -116,11 +115,12 @@ take_part(struct txn *t, struct range *want, uint64_t *total)
 	if (!t->part)
 		return false;
 	t->look.reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
-	if (t->look.reuse.reuse == REUSE_FRESH &&
-	    !policy_is_guess_refused(&t->part->terms, &t->cc, now))
-		return part_answers(t->part, &t->rq, now, want, total);
-	object_unref(&t->part);
-	return false;
+	bool answers = t->look.reuse.reuse == REUSE_FRESH &&
+		       !policy_is_guess_refused(&t->part->terms, &t->cc, now) &&
+		       part_answers(t->part, &t->rq, now, want, total);
+	if (!answers)
+		object_unref(&t->part);
+	return answers;
 }
 
 /* The one range that a request asks for, of a body of unknown length. */
@@ -221,17 +221,11 @@ say_hit(struct txn *t)
 	t->cs.ttl = t->look.reuse.ttl;
 }
 
-/* The rest of it is little, and is fetched for any client that asks. */
+/* It is little, and is fetched for any client that asks. */
 static bool
-is_nearly_whole(const struct object *part)
+is_little(uint64_t total)
 {
-	struct range held, gap;
-	struct str validator;
-	uint64_t total;
-	if (!part_held(part, &held, &total))
-		return false;
-	bool goes_on = part_next_gap(part, 0, &gap, &validator);
-	return rest_is_little(goes_on ? held.n : 0, goes_on ? gap.n : total);
+	return rest_is_little(0, total);
 }
 
 static void
@@ -243,7 +237,7 @@ answer_with_part(struct txn *t, struct range want, uint64_t total)
 	sight_of_txn(t, 200, &f);
 	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
 	bill_hit(t, t->part, total);
-	if (t->sighting.writes && (t->sighting.whole || is_nearly_whole(t->part)))
+	if (t->sighting.writes && (t->sighting.whole || is_little(total)))
 		fill_behind(t, FILL_MISS);
 	say_hit(t);
 	t->answer = ANSWER_RAM;

@@ -133,7 +133,7 @@ struct txn {
 	struct txn_wait wait;
 	flight_wake_fn *wake;	      /* there is news of the flight */
 	struct object *object;	      /* to answer with, or to validate */
-	struct object *part;	      /* a stored 206, to answer with or to complete */
+	struct object *part;	      /* a stored 206, to answer with */
 	struct flight_reader *reader; /* that it waits for; then the body has it */
 	struct errand *errand;	      /* owned until its letter is under way alone */
 	bool leader;
