@@ -17,7 +17,6 @@ enum fill_stage {
 enum fill_keeps {
 	KEEPS_NOTHING,
 	KEEPS_ANSWER,
-	KEEPS_PART,   /* a 206, under a key of its own */
 	KEEPS_SLICES, /* a head of its own, and slices as they come (run.h) */
 	KEEPS_OLD     /* the answer is an error for which the stored object stands in */
 };

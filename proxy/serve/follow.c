@@ -83,10 +83,8 @@ follow_again(struct txn *t)
 {
 	assert(t->way != WAY_PASSING && t->wait.late != LATE_WAITS && !t->body.second);
 	flight_leave(&t->reader);
-	object_unref(&t->part);
 	t->cs.hit = t->cs.has_ttl = false;
 	t->leader = t->wait.stale_ok = false;
-	t->look.part = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
 	t->wait.restarts++;
 	t->wait.body_by_ms = 0;
