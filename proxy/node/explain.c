@@ -161,8 +161,6 @@ deed(enum selection s)
 	static const char *const deeds[] = {
 		[SELECT_ANSWER] = "answer",
 		[SELECT_ANSWER_REFRESH] = "answer and refresh behind it",
-		[SELECT_ANSWER_PART] = "answer",
-		[SELECT_LOOK_FOR_PART] = "fetch",
 		[SELECT_REFUSE] = "refuse with 504",
 		[SELECT_VALIDATE] = "ask the origin whether it is still good",
 		[SELECT_NEWS] = "ask the origin",

@@ -10,12 +10,10 @@
 #include "proxy/base/log.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/complete.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep.h"
 #include "proxy/serve/keep/keep_turn.h"
 #include "proxy/serve/learn.h"
-#include "proxy/serve/rules/part.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/run.h"
 
@@ -221,13 +219,11 @@ whole(struct fill *f)
 	flights_close(f->flight);
 }
 
-/* Some of the body is here: the part may be next, and that may be all. f may be gone then. */
+/* Some of the body is here, and that may be all. */
 static void
 came(struct fill *f)
 {
-	if (complete_add_part(f))
-		abandon(f, 502, "part-lost");
-	else if (intake_is_whole(&f->in) && !f->resume.unsaid)
+	if (intake_is_whole(&f->in) && !f->resume.unsaid)
 		whole(f);
 }
 
@@ -276,10 +272,7 @@ go_by(struct fill *f, struct run_step step)
 static void
 use_head(struct fill *f, const struct response *rs)
 {
-	struct field more[FIELDS_MAX];
-	char date[DATE_BYTES];
 	struct flight_head h;
-	struct response merged = {.fields = {.v = more, .cap = FIELDS_MAX}};
 	if (f->object && rs->status == 304 && f->kind == FILL_VALIDATE && f->stage == FILL_ASKING) {
 		learn_from_304(f, rs, &h);
 		fill_publish(f, &h);
@@ -292,18 +285,12 @@ use_head(struct fill *f, const struct response *rs)
 		go_by(f, run_head(f, rs));
 		return;
 	}
-	enum completion c = f->part.object ? complete_with(f, rs, date, &merged) : COMPLETE_NOT;
-	if (c == COMPLETE_ASK_ANEW) {
-		ask_again(f, 0);
-		return;
-	}
-	const struct response *answer = c == COMPLETE_IT ? &merged : rs;
-	keep_invalidated(f, answer);
-	keep_answer(f, answer, c == COMPLETE_IT ? complete_bytes(f) : keep_length(answer), &h);
+	keep_invalidated(f, rs);
+	keep_answer(f, rs, keep_length(rs), &h);
 	if (h.narrow)
 		fetch_let_pause(f->fetch);
 	if (f->rq.method == METHOD_HEAD)
-		learn_from_head(f, answer);
+		learn_from_head(f, rs);
 	if (run_leads(f)) {
 		go_by(f, run_publish(f, &h));
 		return;

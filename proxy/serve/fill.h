@@ -21,7 +21,7 @@ void fill_start(struct txn *t, enum fill_kind kind);
 /* The same, of what t shares with others, leading flight beside the one that t reads. */
 void fill_beside(struct txn *t, struct flight *flight);
 /* As fill_start, with no client waiting: FILL_VALIDATE refreshes t->object (RFC 5861 3), FILL_MISS
- * fetches the whole of what t->part is a part of. Nothing, if somebody is at it already. */
+ * fetches the whole of what t asked a range of. Nothing, if somebody is at it already. */
 void fill_behind(struct txn *t, enum fill_kind kind);
 
 /* A trip for slices number .. end - 1 of what o is the head of; flight, led by it, is the first

@@ -8,12 +8,10 @@
 #include "proxy/http/head.h"
 #include "proxy/origin/called.h"
 #include "proxy/serve/rules/herd.h"
-#include "proxy/serve/rules/part.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/run.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 enum { SPARE_LINES_BYTES = 16 << 10 };
 
@@ -30,8 +28,7 @@ measures_of(const struct fill *f)
 	return backend_measures(&f->backend, f->serve->measures);
 }
 
-/* The rest of a body that broke off, what is missing of a part, or whether the stored object is
- * still good: then not the whole is asked for. fields and range keep what out points to. */
+/* Some slices, the rest of a body that broke off, or whether the stored object is still good: then not the whole is asked for. fields and range keep what out points to. */
 static void
 ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_BYTES],
 	     struct field fields[FIELDS_MAX])
@@ -41,17 +38,9 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 		run_ask(f, out, range, RESUME_RANGE_BYTES);
 		return;
 	}
-	if (f->stage == FILL_ARRIVING && !f->part.object) {
+	if (f->stage == FILL_ARRIVING) {
 		resume_ask(f, out, range);
 		return;
-	}
-	if (f->part.object &&
-	    part_next_gap(f->part.object, f->in.came, &f->part.gap, &out->if_range)) {
-		int n = f->part.gap.at ? snprintf(range, RESUME_RANGE_BYTES, "bytes=%llu-",
-						  (unsigned long long)f->part.gap.at)
-				       : snprintf(range, RESUME_RANGE_BYTES, "bytes=0-%llu",
-						  (unsigned long long)f->part.gap.n - 1);
-		out->range = (struct str){range, (size_t)n};
 	}
 	/* Where answers vary on conditions, only one to a request without any can be shared. */
 	if (f->object && f->kind == FILL_VALIDATE &&
@@ -257,8 +246,6 @@ fill_set_out(struct fill *f, const struct fetch_events *events)
 	assert(!b->kind);
 	if (f->object && f->object->kind == OBJECT_SLICED)
 		b->try.home = f->object->terms.server;
-	else if (f->part.object)
-		b->try.home = f->part.object->terms.server;
 	backend_of_group(b, f->settings->groups[f->route->group], f->key.primary.lo, source_of(f));
 	ask(f, events, !backend_begin(b, now_ms()));
 }

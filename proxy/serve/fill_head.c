@@ -66,16 +66,15 @@ use_as_whole(struct fill *f, const struct response *rs, fill_use_fn *use)
 	use_answer(f, &whole, use);
 }
 
-/* A trip for slices, or for the rest of a part, looks itself whether the answer fits; so does the operator
- * whose rule says what Range the origin is sent. */
+/* A trip for slices looks itself whether the answer fits; so does the operator whose rule says what Range the
+ * origin is sent. */
 static enum unasked
 decide(const struct fill *f, const struct response *rs)
 {
 	const struct header_rules *rules = f->outgoing.headers;
 	struct str range = f->as_it_came ? fields_get(&f->rq.fields, FIELD_RANGE) : STR("");
 	bool ranged = rs->status == 206 || rs->status == 416;
-	if (!ranged || f->kind == FILL_SLICES || f->part.object ||
-	    (rules && header_rules_hide(rules, STR("Range"))))
+	if (!ranged || f->kind == FILL_SLICES || (rules && header_rules_hide(rules, STR("Range"))))
 		return UNASKED_NOT;
 	return unasked_decide(f->rq.method, range, rs, keep_length(rs));
 }

@@ -1,5 +1,5 @@
-/* fill_inside.h - the trip itself, for fill, upload, run, keep, learn, complete and resume; for
- * nobody else.
+/* fill_inside.h - the trip itself, for fill, upload, run, keep, learn and resume; for nobody
+ * else.
  */
 #ifndef SERVE_FILL_INSIDE_H
 #define SERVE_FILL_INSIDE_H
@@ -17,7 +17,6 @@ enum fill_stage {
 enum fill_keeps {
 	KEEPS_NOTHING,
 	KEEPS_ANSWER,
-	KEEPS_PART,   /* a 206, under a key of its own */
 	KEEPS_SLICES, /* a head of its own, and slices as they come (run.h) */
 	KEEPS_OLD     /* the answer is an error for which the stored object stands in */
 };
@@ -30,13 +29,6 @@ struct fill_claims {
 	uint64_t turn_word;
 	struct alarm rest; /* nobody took anything for a while: is it so still? */
 	uint64_t rested_at;
-};
-
-/* A stored 206 that the trip makes whole (complete.h). */
-struct fill_part {
-	struct object *object; /* a reference, or NULL */
-	bool added;	       /* its bytes have had their place */
-	struct range gap;      /* that is asked for */
 };
 
 /* The rest of a body that broke off (resume.h). */
@@ -96,7 +88,6 @@ struct fill {
 	bool reload; /* of a fresh object, because the client wants it so */
 	enum fill_stage stage;
 	enum fill_keeps keeps;
-	struct fill_part part;
 	struct run *run; /* owned; of slices. in.stored and in.stores are of the one under way */
 	struct fill_resume resume;
 	struct terms terms;
@@ -109,7 +100,7 @@ struct fill {
  * of the worker's trips, with all it holds. */
 struct fill *fill_new(struct txn *t, enum fill_kind kind, struct flight *flight);
 void fill_free(struct fill *f);
-/* And what t has of the answer already, to be validated or completed. */
+/* And what t has of the answer already, to be validated. */
 void fill_hold_stored(struct fill *f, const struct txn *t);
 void fill_drop_feeder(struct fill *f); /* no more of the request's body from that client */
 

@@ -5,7 +5,6 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/store/object_facts.h"
-#include "proxy/serve/complete.h"
 #include "proxy/serve/keep/keep.h"
 #include "proxy/serve/run.h"
 
@@ -77,8 +76,6 @@ fill_hold_stored(struct fill *f, const struct txn *t)
 {
 	if (t->object)
 		begun_with(f, f->object = object_ref(t->object));
-	if (f->kind == FILL_MISS && !f->as_it_came && t->part && complete_may(t->part))
-		begun_with(f, f->part.object = object_ref(t->part));
 }
 
 /* No more of the request's body from that client. */
@@ -126,7 +123,6 @@ fill_free(struct fill *f)
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
-	object_unref(&f->part.object);
 	arena_unref(&f->arena);
 	variants_fini(&f->variants);
 	settings_unref(&f->settings);

@@ -14,14 +14,13 @@ fill_check(const struct fill *f)
 	assert(*f->prev == f && (!f->next || f->next->prev == &f->next));
 	assert(f->key.primary_bytes <= f->key.text.n);
 	assert(f->feeder == NULL || f->feeder->upload.fill == f);
-	assert(!f->part.added || f->part.object);
 	assert(f->stage == FILL_ASKING ||
 	       (f->in.came <= f->in.comes && f->in.stored <= f->in.stores));
 	assert(f->keeps != KEEPS_OLD || f->object);
 	assert(f->claims.charged <= f->claims.written);
 	assert(!f->in.write || f->stage != FILL_ASKING);
 	assert(!f->background || !f->feeder);
-	assert(f->kind != FILL_PASS || (!f->part.object && !f->run));
+	assert(f->kind != FILL_PASS || !f->run);
 	/* An answer that passes may still bring news of a stored one: HEAD. */
 	assert(f->kind != FILL_PASS || !f->object || f->rq.method == METHOD_HEAD);
 	assert(!f->run || f->kind == FILL_SLICES || f->keeps == KEEPS_SLICES);

@@ -7,7 +7,6 @@
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep_turn.h"
-#include "proxy/serve/rules/part.h"
 #include "proxy/serve/rules/passes.h"
 #include "proxy/serve/patience.h"
 #include "proxy/serve/resume.h"
@@ -79,24 +78,13 @@ fetch_own(struct txn *t)
 	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
 }
 
-/* A part to be completed: by who leads. */
-static bool
-is_completed(const struct txn *t)
-{
-	struct range gap;
-	struct str validator;
-	return t->part && part_next_gap(t->part, 0, &gap, &validator);
-}
-
 void
 follow_again(struct txn *t)
 {
 	assert(t->way != WAY_PASSING && t->wait.late != LATE_WAITS && !t->body.second);
 	flight_leave(&t->reader);
-	object_unref(&t->part);
 	t->cs.hit = t->cs.has_ttl = false;
 	t->leader = t->wait.stale_ok = false;
-	t->look.part = PART_NOT_ASKED;
 	t->way = WAY_SHARED;
 	t->wait.restarts++;
 	t->wait.body_by_ms = 0;
@@ -160,8 +148,6 @@ follow_together(struct txn *t)
 		return;
 	}
 	set_limits(t);
-	if (t->leader && is_completed(t))
-		t->cs.fwd = "partial";
 	if (t->leader) {
 		fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 		return;

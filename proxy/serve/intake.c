@@ -71,12 +71,6 @@ intake_add(struct intake *in, struct flight *to, const char *p, size_t n, int64_
 }
 
 void
-intake_add_now(struct intake *in, struct flight *to, const char *p, size_t n)
-{
-	intake_add(in, to, p, n, AT_HAND);
-}
-
-void
 intake_end(struct intake *in, struct flight *to)
 {
 	if (!in->by)

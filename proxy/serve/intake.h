@@ -1,6 +1,5 @@
 /* intake.h - the bytes of an exchange become the bytes of an object: to the flight's readers, and
- * to the cache write. Everything that comes from an origin, or from a part that is stored already,
- * goes through here, and nowhere else.
+ * to the cache write. Everything that comes from an origin goes through here, and nowhere else.
  *
  * There are two numbers of bytes, and they may differ: those of the exchange, by which the rest of
  * a body is asked for (resume.h), and those of the object, which readers, ranges, slices and the
@@ -50,8 +49,6 @@ void intake_begin(struct intake *in, uint64_t comes);
 /* How many of these bytes were taken: fewer than n, the flight's window is full; bring the others
  * when it has room, or FLIGHT_ASK_MS later. */
 size_t intake_add(struct intake *in, struct flight *to, const char *p, size_t n, int64_t now_ms);
-/* The same of bytes that are at hand, and few: all are taken. */
-void intake_add_now(struct intake *in, struct flight *to, const char *p, size_t n);
 /* The exchange's body is whole, and so is the object then. */
 void intake_end(struct intake *in, struct flight *to);
 /* All that was said to come has. */

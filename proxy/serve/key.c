@@ -86,14 +86,6 @@ key_to_variant(struct key *k, const struct twice_seed *seed, struct str values)
 }
 
 void
-key_to_part(struct key *k, const struct twice_seed *seed)
-{
-	assert(k->text.n == k->primary_bytes);
-	buf_add_lit(&k->text, "\n%part");
-	k->hash = twice_key_hash_of(seed, k->text.p, k->text.n);
-}
-
-void
 key_to_slice(struct key *k, const struct twice_seed *seed, size_t base_bytes, struct str validator,
 	     uint64_t total, uint64_t number)
 {

@@ -15,8 +15,6 @@
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep.h"
 #include "proxy/serve/keep/keep_turn.h"
-#include "proxy/serve/rules/part.h"
-#include "proxy/serve/rules/rest.h"
 #include "proxy/serve/rules/passes.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/rules/rests.h"
@@ -103,26 +101,6 @@ is_unseen(const struct txn *t)
 	       !flights_has(sh->flights, t->key.hash, buf_str(&t->key.text));
 }
 
-/* Whether the part that was looked up answers: *want of *total. If not, but it is fresh, it stays
- * as t->part, perhaps to be completed. */
-static bool
-take_part(struct txn *t, struct range *want, uint64_t *total)
-{
-	int64_t now = now_s();
-	t->look.part = PART_ASKED;
-	t->part = t->look.found;
-	t->look.found = NULL;
-	key_back_to_primary(&t->key);
-	if (!t->part)
-		return false;
-	t->look.reuse = policy_reuse(&t->part->terms, &t->rq, &t->cc, now);
-	if (t->look.reuse.reuse == REUSE_FRESH &&
-	    !policy_is_guess_refused(&t->part->terms, &t->cc, now))
-		return part_answers(t->part, &t->rq, now, want, total);
-	object_unref(&t->part);
-	return false;
-}
-
 /* The one range that a request asks for, of a body of unknown length. */
 static bool
 one_range(const struct request *rq, struct range *out)
@@ -158,9 +136,8 @@ is_all(const struct request *rq)
 }
 
 static enum selection
-decide(const struct txn *t, bool part_answers)
+decide(const struct txn *t)
 {
-	const struct shelves *sh = t->serve->shelves;
 	struct select_facts f = {
 		.method = t->rq.method,
 		.only_if_cached = t->cc.only_if_cached,
@@ -168,9 +145,6 @@ decide(const struct txn *t, bool part_answers)
 		.asks_for_less = policy_asks_for_less(&t->rq) && (t->object || !is_all(&t->rq)),
 		.found = t->object != NULL,
 		.reuse = t->look.reuse.reuse,
-		.part_answers = part_answers,
-		.part_may_be = t->look.part == PART_NOT_ASKED && t->variants.names.n == 0 &&
-			       atomic_load_explicit(&sh->has_parts, memory_order_relaxed),
 	};
 	f.far_piece = !f.found && f.asks_for_less && is_far(&t->rq);
 	f.unseen = !f.found && f.asks_for_less && is_unseen(t);
@@ -178,16 +152,6 @@ decide(const struct txn *t, bool part_answers)
 }
 
 /* ---- deeds --------------------------------------------------------------------------------- */
-
-static void
-look_for_part(struct txn *t)
-{
-	t->look.part = PART_AWAITED;
-	key_back_to_primary(&t->key);
-	key_to_part(&t->key, t->serve->shelves->seed);
-	txn_move(t, TXN_LOOKUP);
-	start_lookup(t);
-}
 
 static void
 count_hit(struct txn *t)
@@ -219,36 +183,6 @@ say_hit(struct txn *t)
 	t->cs.hit = true;
 	t->cs.has_ttl = true;
 	t->cs.ttl = t->look.reuse.ttl;
-}
-
-/* The rest of it is little, and is fetched for any client that asks. */
-static bool
-is_nearly_whole(const struct object *part)
-{
-	struct range held, gap;
-	struct str validator;
-	uint64_t total;
-	if (!part_held(part, &held, &total))
-		return false;
-	bool goes_on = part_next_gap(part, 0, &gap, &validator);
-	return rest_is_little(goes_on ? held.n : 0, goes_on ? gap.n : total);
-}
-
-static void
-answer_with_part(struct txn *t, struct range want, uint64_t total)
-{
-	assert(t->part && !t->object && want.n && want.at + want.n <= total);
-	/* Asked for often enough: the whole is fetched behind the client's back. */
-	struct sighting_facts f;
-	sight_of_txn(t, 200, &f);
-	t->sighting = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
-	bill_hit(t, t->part, total);
-	if (t->sighting.writes && (t->sighting.whole || is_nearly_whole(t->part)))
-		fill_behind(t, FILL_MISS);
-	say_hit(t);
-	t->answer = ANSWER_RAM;
-	t->detail = "ram";
-	answer_part(t, want, total);
 }
 
 static void
@@ -294,7 +228,6 @@ ask_origin(struct txn *t, enum selection s)
 		t->wait.whole_behind = wants_whole_behind(t);
 		/* fall through */
 	case SELECT_FETCH_AS_ASKED:
-		object_unref(&t->part);
 		t->way = WAY_AS_IT_CAME;
 		follow_alone(t, FILL_MISS);
 		return;
@@ -320,7 +253,6 @@ pass(struct txn *t)
 	if (!gate_admits(t))
 		return;
 	object_unref(&t->object);
-	object_unref(&t->part);
 	t->cs.fwd = t->look.reuse.fwd ? t->look.reuse.fwd : "request";
 	follow_pass(t);
 }
@@ -352,11 +284,8 @@ rests(const struct txn *t)
 static void
 go_on(struct txn *t)
 {
-	struct range want = {0};
-	uint64_t total = 0;
-	bool by_part = t->look.part == PART_AWAITED && take_part(t, &want, &total);
 	if (t->look.found) {
-		assert(!t->object && !t->part);
+		assert(!t->object);
 		t->object = t->look.found;
 		t->look.found = NULL;
 		t->cc.reload = may_reload(t) ||
@@ -366,7 +295,7 @@ go_on(struct txn *t)
 		if (rests(t))
 			t->look.reuse.reuse = t->look.reuse.ttl > 0 ? REUSE_FRESH : REUSE_STALE;
 	}
-	enum selection s = decide(t, by_part);
+	enum selection s = decide(t);
 	if (!select_is_done_here(s) && goes_as_it_came(t)) {
 		t->look.reuse.fwd = "bypass";
 		s = SELECT_PASS;
@@ -375,12 +304,6 @@ go_on(struct txn *t)
 	case SELECT_ANSWER:
 	case SELECT_ANSWER_REFRESH:
 		answer_stored(t, s == SELECT_ANSWER_REFRESH);
-		return;
-	case SELECT_ANSWER_PART:
-		answer_with_part(t, want, total);
-		return;
-	case SELECT_LOOK_FOR_PART:
-		look_for_part(t);
 		return;
 	case SELECT_REFUSE:
 		answer_error(t, 504, "only-if-cached");

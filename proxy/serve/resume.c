@@ -66,9 +66,8 @@ validator_of(const struct fill *f)
 bool
 resume_may(const struct fill *f)
 {
-	return f->stage == FILL_ARRIVING && !f->as_it_came && !f->part.object &&
-	       f->kind != FILL_PASS && f->rq.method == METHOD_GET &&
-	       flight_head(f->flight)->status == 200 &&
+	return f->stage == FILL_ARRIVING && !f->as_it_came && f->kind != FILL_PASS &&
+	       f->rq.method == METHOD_GET && flight_head(f->flight)->status == 200 &&
 	       f->in.came < f->in.comes && /* of unknown length: always */
 	       /* Of a coded body whose length is not known the rest may come uncoded. */
 	       (f->in.comes != UINT64_MAX || !coding_in(head_of(f)).n) &&

@@ -3,7 +3,6 @@
  */
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/keep/keep.h"
-#include "proxy/serve/rules/part.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
 #include "proxy/serve/rules/slices.h"
@@ -277,29 +276,6 @@ answer_walk(struct txn *t)
 	say_walk(t);
 	body_of_slices(&t->body);
 	answer_selected(t);
-}
-
-void
-answer_part(struct txn *t, struct range want, uint64_t total)
-{
-	struct range held;
-	object_unref(&t->object);
-	t->object = t->part;
-	t->part = NULL;
-	struct object *o = t->object;
-	part_held(o, &held, &total);
-	assert(want.at >= held.at && want.at + want.n <= held.at + held.n);
-	struct maker m;
-	send_begin(&m, t, 206, want.n);
-	struct field_block b = block_of(o->head);
-	keep_lines(t, &m, &b, goes_with_part);
-	content_range_format(want, total, send_line(t, &m, STR("Content-Range")));
-	send_age(t, &m, &o->terms);
-	send_object(t);
-	t->body.ranges[0] = (struct range){want.at - held.at, want.n};
-	t->body.range_count = 1;
-	body_begin(&t->body, o->body_bytes);
-	send_end(t, &m);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */

@@ -35,7 +35,6 @@ struct shelves {
 	/* Connections that switched protocols, or asked for it; the same of each client, by the hash of its
 	 * address. */
 	_Atomic unsigned tunnels, tunnels_of[TUNNEL_SLOTS];
-	_Atomic bool has_parts; /* a 206 was kept once: misses look for parts from then on */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
 	 * before that, and begins a flight after it, looks again instead of asking twice. */
 	_Atomic uint32_t landed[LANDED_SLOTS];

@@ -111,7 +111,6 @@ let_go(struct txn *t)
 	errand_end(t);
 	object_unref(&t->look.found);
 	object_unref(&t->object);
-	object_unref(&t->part);
 	settings_unref(&t->settings);
 	buf_fini(&t->upload.gathered);
 	arena_unref(&t->arena);

@@ -54,12 +54,10 @@ enum looking {
 	LOOKING_OUT, /* the disk has not answered yet: the request's memory must stay */
 	LOOKING_BACK /* what was found is in found */
 };
-enum part_search { PART_NOT_ASKED, PART_AWAITED, PART_ASKED };
 struct txn_look {
 	struct cache_lookup lookup;
 	enum looking state;
-	struct object *found;  /* what it brought; a reference */
-	enum part_search part; /* once per request */
+	struct object *found; /* what it brought; a reference */
 	struct reuse_verdict reuse;
 	uint32_t landed; /* keep_landed() before the first look into the cache */
 };
@@ -133,7 +131,6 @@ struct txn {
 	struct txn_wait wait;
 	flight_wake_fn *wake;	      /* there is news of the flight */
 	struct object *object;	      /* to answer with, or to validate */
-	struct object *part;	      /* a stored 206, to answer with or to complete */
 	struct flight_reader *reader; /* that it waits for; then the body has it */
 	struct errand *errand;	      /* owned until its letter is under way alone */
 	bool leader;
@@ -181,7 +178,6 @@ void answer_routed(struct txn *t, const struct local_rules *r); /* a route's ans
 void answer_said(struct txn *t, int status, struct str body);	/* a line of ours */
 void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
 void answer_walk(struct txn *t);   /* from t->body.walk, which has found what comes first */
-void answer_part(struct txn *t, struct range want, uint64_t total); /* from t->part */
 void answer_flight(struct txn *t); /* from t->reader, whose head is here */
 /* 1xx answers that t->reader has go to the client that is waiting: one stream_interim each. */
 void answer_interim(struct txn *t);

@@ -144,7 +144,7 @@ purge(const char *url)
 	expect_that(client_read(c, "POST").status == 200, "the purge failed");
 }
 
-SCENARIO("a purge and an unsafe method reach the stored part and all variants")
+SCENARIO("a purge and an unsafe method reach what a range left, and all variants")
 {
 	by_http_only();
 	static const char *const how[] = {"purge", "POST"};
@@ -300,7 +300,7 @@ SCENARIO("what was asked for before a POST is not kept after it, also when it wa
 	expect_answer(get("/x"), 200, "new");
 }
 
-SCENARIO("a part that was kept is forgotten with its whole")
+SCENARIO("what a range left is forgotten with its whole")
 {
 	origin_says("/x", .fields = FRESH, .etag = "\"v\"", .body = "0123456789", .ranges = true);
 	origin_says("/x", .body = "done");

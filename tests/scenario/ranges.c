@@ -272,7 +272,7 @@ SCENARIO("ranges of a big object on disk are the right bytes")
 	origin_expect_requests(1);
 }
 
-SCENARIO("a part does not outlive what the origin says of the whole")
+SCENARIO("what a range left does not outlive what the origin says of the whole")
 {
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .body = "0123456789", .ranges = true);
 	origin_says("/x", .fields = "Cache-Control: no-store\r\n", .etag = "\"2\"",
@@ -366,6 +366,50 @@ SCENARIO("behind a range of a small body the whole is fetched once, by whoever a
 		expect_text(heard_field(origin_last(), "Range"), "bytes=0-9");
 		expect_text(heard_field(origin_last(), "If-Range"), "\"v\"");
 		origin_expect_requests(2 * i + 2);
+	}
+}
+
+SCENARIO("of a body that lies in no slices a range leaves nothing, and the second client all of it")
+{
+	static const struct {
+		const char *says;
+		struct say say;
+	} cases[] = {
+		{"a weak tag", {.fields = FRESH, .etag = "W/\"v\""}},
+		{"no validator", {.fields = FRESH}},
+		{"a tag beside a time that all files have",
+		 {.fields = FRESH,
+		  .etag = "\"v\"",
+		  .last_modified = "Thu, 01 Jan 1970 00:00:01 GMT"}},
+		{"a field for its client alone",
+		 {.fields = "Cache-Control: max-age=600, private=\"X-Of\"\r\nX-Of: me\r\n",
+		  .etag = "\"v\""}},
+	};
+	edge_start();
+	for (int i = 0; i < 4; i++) {
+		char *path = text("/%d", i);
+		struct say s = cases[i].say;
+		s.body = "0123456789";
+		s.ranges = true;
+		s.times = 9;
+		origin_script(path, &s);
+		client_from("127.0.0.2");
+		expect_answer(get_with(path, "Range: bytes=2-5\r\n"), 206, "2345");
+		struct answer a = get_with(path, "Range: bytes=3-4\r\n");
+		expect_answer(a, 206, "34");
+		expect_that(verdict_has(a, "fwd=uri-miss"), "%s: %s", cases[i].says, verdict(a));
+		expect_text(heard_field(origin_last(), "Range"), "bytes=3-4");
+		client_from("127.0.0.3"); /* the second sighting of the whole */
+		expect_answer(get_with(path, "Range: bytes=4-7\r\n"), 206, "4567");
+		expect_text(heard_field(origin_last(), "Range"), NULL);
+		a = get_with(path, "Range: bytes=0-1\r\n");
+		expect_answer(a, 206, "01");
+		expect_hit(a);
+		a = get(path);
+		expect_answer(a, 200, "0123456789");
+		expect_hit(a);
+		expect_text(heard_field(origin_last(), "If-Range"), NULL);
+		origin_expect_requests(3 * i + 3);
 	}
 }
 

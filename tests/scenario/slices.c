@@ -75,7 +75,7 @@ everything_is_answered(void)
 }
 
 /* The part is kept as it came, and completed: that begins in the middle of the first slice. */
-SCENARIO("what completes a part of a large body is filed where it belongs")
+SCENARIO("a large body is filed where it belongs behind a range that came for an If-Range")
 {
 	origin_says("/film", FILM, .times = 99);
 	edge_start();

@@ -1183,6 +1183,46 @@ START_TEST(what_the_index_lost_is_forgotten_behind_a_restart_too)
 }
 END_TEST
 
+/* Older programs kept a 206 so, in RAM alone. Were it on a disk, it would stand for nothing but itself. */
+START_TEST(what_lies_under_a_key_that_nobody_makes_harms_nothing)
+{
+	static const char url[] = "http://h/k", left[] = "http://h/k\n%part";
+	begin();
+	struct cache *c = open_cache();
+	struct write_options odd = {
+		.hash = hash_of(c, left),
+		.key = STR(left),
+		.head = STR("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-8/9000\r\n"),
+		.terms = some_terms(),
+		.kind = OBJECT_RESPONSE,
+		.body_bytes = 9,
+		.disk = true,
+	};
+	odd.terms.status = 206;
+	struct object_write *w = cache_write_begin(c, &odd);
+	feed(w, left, 0, 9);
+	struct object *o = cache_write_commit(&w, false);
+	ck_assert_ptr_nonnull(o);
+	object_unref(&o);
+	cache_close(&c);
+	c = open_cache();
+	ck_assert_ptr_null(look_up(c, url));
+	ck_assert(store_key(c, url, 9000, true, true, false));
+	ck_assert(has(c, url, 9000));
+	o = look_up(c, left);
+	ck_assert(o && o->body_bytes == 9);
+	object_unref(&o);
+	purge(c, FORGET_URL, false, hash_of(c, url), STR(url)); /* it goes with its URL */
+	ck_assert_ptr_null(look_up(c, left));
+	ck_assert_ptr_null(look_up(c, url));
+	struct cache_stats s;
+	cache_stats(c, &s);
+	ck_assert_uint_eq(s.damaged_records, 0);
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 /* All is written, and there are as many free segments as there should be. */
 static void
 settle(struct cache *c)
@@ -2094,6 +2134,7 @@ UNIT("cache", LOOP(written_is_visible_at_once_and_after_a_restart, writes),
      TEST(a_read_outlasts_the_drain), TEST(a_disk_that_hangs_is_passed_by),
      TEST(cold_reads_come_home_by_letter), TEST(damaged_reads_are_misses_and_counted),
      TIMES(a_damaged_piece_is_a_miss_or_makes_the_next_one_a_miss, 6),
+     TEST(what_lies_under_a_key_that_nobody_makes_harms_nothing),
      TEST(large_writes_never_stop_small_ones),
      TEST(a_write_that_rests_leaves_to_others_what_it_does_not_use),
      TEST(hot_bodies_in_pieces_are_carried), TEST(ram_holds_no_object_without_its_body),

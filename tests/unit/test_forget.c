@@ -121,7 +121,7 @@ struct rule {
 static const struct rule rules[] = {
 	{"a URL covers itself", FORGET_URL, PAGE, PAGE, true},
 	{"its variants", FORGET_URL, PAGE, PAGE "\n#0123\naccept:x", true},
-	{"its parts", FORGET_URL, PAGE, PAGE "\n%part", true},
+	{"its slices", FORGET_URL, PAGE, PAGE "\n%slice 9 0 x", true},
 	{"its keys with headers", FORGET_URL, PAGE, PAGE "\nx-device=phone", true},
 	{"asked for by one of them, too", FORGET_URL, PAGE "\nx-device=", PAGE "\nx-device=a",
 	 true},

@@ -382,25 +382,6 @@ START_TEST(what_was_made_waits_for_room)
 }
 END_TEST
 
-START_TEST(bytes_at_hand_are_never_refused)
-{
-	setup();
-	enum { PIECE = 64 << 10 };
-	char *piece = malloc(PIECE);
-	struct intake in = {0};
-	intake_begin(&in, 40 * PIECE);
-	struct flight_reader *r = enter(in.stores);
-	for (unsigned i = 0; i < 40; i++)
-		intake_add_now(&in, flight_of(r), memset(piece, 'x', PIECE), PIECE);
-	ck_assert(intake_is_whole(&in));
-	ck_assert_uint_eq(in.stored, in.came);
-	land(&r, NULL);
-	free(piece);
-	teardown();
-}
-END_TEST
-
 UNIT("intake", TEST(readers_the_ram_and_the_disk_have_what_was_made),
      TEST(ranges_are_of_what_was_made), TEST(slices_hold_what_was_made_of_their_own_bytes),
-     TEST(what_breaks_off_goes_on_by_the_bytes_that_came), TEST(what_was_made_waits_for_room),
-     TEST(bytes_at_hand_are_never_refused))
+     TEST(what_breaks_off_goes_on_by_the_bytes_that_came), TEST(what_was_made_waits_for_room))

@@ -1,4 +1,4 @@
-/* test_key.c - keys of variants and parts.
+/* test_key.c - keys of variants and slices.
  * rooms: serve cache http base filter
  */
 #include "proxy/serve/key.h"
@@ -33,14 +33,14 @@ START_TEST(a_variant_goes_back_to_its_primary_key)
 }
 END_TEST
 
-START_TEST(values_and_part_all_make_different_keys)
+START_TEST(values_and_slices_all_make_different_keys)
 {
 	struct key k[4];
 	for (int i = 0; i < 4; i++)
 		k[i] = key_of("http://a/b");
 	key_to_variant(&k[0], &seed, STR("\naccept:x"));
 	key_to_variant(&k[1], &seed, STR("\naccept:y"));
-	key_to_part(&k[2], &seed);
+	key_to_slice(&k[2], &seed, k[2].primary_bytes, STR("\"v\""), 9, 0);
 	for (int i = 0; i < 4; i++)
 		for (int n = i + 1; n < 4; n++)
 			ck_assert(!key_hash_equal(k[i].hash, k[n].hash));
@@ -50,4 +50,4 @@ START_TEST(values_and_part_all_make_different_keys)
 END_TEST
 
 UNIT("key", TEST(a_variant_goes_back_to_its_primary_key),
-     TEST(values_and_part_all_make_different_keys))
+     TEST(values_and_slices_all_make_different_keys))

@@ -129,7 +129,7 @@ keep_none(struct fill *f, const struct response *rs, const struct news_facts *ne
 	f->sighting = (struct sighting){.verdict = might ? ADMISSION_HEAD : ADMISSION_NOT_STORABLE};
 	if (!storable_is_yes(why))
 		h->judged = why;
-	if (!keep_part(f, rs, h, now) && (f->kind != FILL_PASS || head))
+	if (!keep_range(f, rs, h, now) && (f->kind != FILL_PASS || head))
 		bill_fetch(f, GHOST_ASKED, 0, 0);
 	enum news_of_copy copy = f->kind == FILL_VALIDATE ? news_of_copy(news) : NEWS_NONE;
 	if (copy == NEWS_OUTDATES)
@@ -166,8 +166,6 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	bool withheld = head_store(rs, now, &h->head, keeps ? &f->terms : NULL);
 	h->has_age = fields_has(&rs->fields, FIELD_AGE);
 	h->judged = storable;
-	if (keep_replaces_part(f, rs->status))
-		keep_forget_part(f->serve->shelves, key_primary(&f->key));
 	if (keeps) {
 		if (withheld)
 			head_store(rs, now, &h->asker, NULL);
@@ -202,7 +200,7 @@ static bool
 is_seen_again(struct fill *f)
 {
 	unsigned followers = flight_followers(f->flight);
-	if (f->keeps == KEEPS_PART || f->sighting.writes ||
+	if (f->sighting.writes ||
 	    (!followers && f->sighting.verdict == ADMISSION_FIRST_SIGHT))
 		return false;
 	struct sighting end = seen_at_end(f->serve->shelves->seen, f->key.sighting, &f->facts,
@@ -224,7 +222,7 @@ would_hide(const struct fill *f)
 {
 	struct shelves *sh = f->serve->shelves;
 	struct object *o = NULL;
-	if (f->keeps != KEEPS_ANSWER || f->landed == keep_landed(sh, f->key.primary))
+	if (f->landed == keep_landed(sh, f->key.primary))
 		return false;
 	enum found found = cache_peek(sh->cache, f->key.primary, key_primary(&f->key), &o);
 	bool hides = found == FOUND_OBJECT && o->kind == OBJECT_MARKER &&
@@ -239,7 +237,7 @@ would_hide(const struct fill *f)
 struct object *
 keep_commit(struct fill *f)
 {
-	assert(f->in.write && (f->keeps == KEEPS_ANSWER || f->keeps == KEEPS_PART));
+	assert(f->in.write && f->keeps == KEEPS_ANSWER);
 	if (would_hide(f)) {
 		keep_no_write(f);
 		return NULL;
@@ -248,13 +246,8 @@ keep_commit(struct fill *f)
 	struct object *o = cache_write_commit(&f->in.write, seen_again);
 	if (!o)
 		keep_nowhere(f);
-	if (f->keeps != KEEPS_PART) /* the whole is still to be fetched */
-		keep_count_landed(f);
+	keep_count_landed(f);
 	keep_settle(f);
-	if (f->keeps == KEEPS_PART) {
-		object_unref(&o);
-		return NULL;
-	}
 	if (o && is_variant(f)) {
 		cache_variant_stored(f->serve->shelves->cache, f->key.primary, f->filed.hash,
 				     f->settings->config->cache.variants);

@@ -118,18 +118,15 @@ keep_key(struct fill *f, const struct flight_head *h, struct key *key)
 	key_to_variant(key, f->serve->shelves->seed, buf_str(&h->variant));
 }
 
-/* A 304 that says nothing of tags leaves those of the object; what comes of a part, or of slices,
- * has theirs as well. */
+/* A 304 that says nothing of tags leaves those of the object; what comes of slices has theirs as
+ * well. */
 bool
 keep_tags(struct fill *f, const struct response *rs)
 {
-	const struct object *from = f->part.object;
 	if (f->kind != FILL_SLICES)
 		f->tags.n = 0;
 	bool any = tags_read(&f->settings->tags, f->serve->shelves->cache, &rs->fields, &f->tags);
 	if (f->object && rs->status == 304 && !any)
-		from = f->object;
-	if (from)
-		buf_add_str(&f->tags, from->tags);
+		buf_add_str(&f->tags, f->object->tags);
 	return any;
 }

@@ -1,5 +1,5 @@
 /* keep_inside.h - what the files of keep share: keep.c (the judgement and the write), keep_rule.c
- * (what all of them ask), keep_file.c (keys and markers), keep_part.c, keep_slices.c, keep_turn.c,
+ * (what all of them ask), keep_file.c (keys and markers), keep_range.c, keep_slices.c, keep_turn.c,
  * keep_undo.c. For nobody else.
  */
 #ifndef SERVE_KEEP_INSIDE_H
@@ -24,10 +24,8 @@ void keep_marker(struct fill *f, struct str names);
 /* The key that the answer is stored under; its marker is written. */
 void keep_key(struct fill *f, const struct flight_head *h, struct key *key);
 
-/* keep_part.c: true if rs is a part that passed on first sight, which is kept. */
-bool keep_part(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now);
-/* Whether an answer with this status is newer than any part that is kept. */
-bool keep_replaces_part(const struct fill *f, int status);
+/* keep_range.c: true if rs is a 206 that passes, of a whole that may be stored: it was counted for that. */
+bool keep_range(struct fill *f, const struct response *rs, struct flight_head *h, int64_t now);
 
 /* keep_slices.c: the answer, which may be stored, is large and of a version that can be told: its
  * head is stored, and f->run brings slices. False: it is to be stored whole. */
@@ -37,8 +35,5 @@ bool keep_tapped(struct fill *f, const struct response *rs, struct flight_head *
 
 /* keep_turn.c: may this fill write what it brings? */
 bool keep_takes_turn(struct fill *f);
-
-/* keep_undo.c */
-void keep_forget_part(struct shelves *sh, struct str primary);
 
 #endif

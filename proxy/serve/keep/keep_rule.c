@@ -1,6 +1,6 @@
 /* keep_rule.c - what is asked of an answer before anything is kept: its length, whether it may be
  * stored, what its request counts for, what the write budget is charged. All files of keep, and what
- * brings the bytes (run, complete, resume), call down to here.
+ * brings the bytes (run, resume), call down to here.
  */
 #include "proxy/serve/keep/keep_inside.h"
 

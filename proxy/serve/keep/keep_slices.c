@@ -74,8 +74,8 @@ keep_sliced(struct fill *f, const struct response *rs, struct flight_head *h)
 	struct key *key = &f->serve->stored_key;
 	int64_t now = now_s();
 	/* A head that all share does not hold what its own client is told besides. What varies on
-	 * conditions or ranges cannot be asked for in pieces. What completes a part begins in its middle. */
-	if (f->part.object || f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
+	 * conditions or ranges cannot be asked for in pieces. */
+	if (f->as_it_came || f->rq.method != METHOD_GET || h->asker.n ||
 	    !slices_may(rs, h->body_bytes, now) || has_no_ranges(f, now) ||
 	    outgoing_varies_on_conditions(buf_str(&h->vary)))
 		return false;

@@ -1,25 +1,11 @@
 /* keep_undo.c - what an answer takes away: what an unsafe method changed, a copy that is not the
- * origin's any more, a part that is older than the whole.
+ * origin's any more.
  */
 #include "config/config.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep/keep_inside.h"
-
-/* The part stands under a key of its own. */
-void
-keep_forget_part(struct shelves *sh, struct str primary)
-{
-	struct key key = {0};
-	if (!atomic_load_explicit(&sh->has_parts, memory_order_relaxed))
-		return;
-	buf_add_str(&key.text, primary);
-	key_is_primary(&key, sh->seed);
-	key_to_part(&key, sh->seed);
-	cache_remove(sh->cache, key.hash, buf_str(&key.text));
-	key_fini(&key);
-}
 
 struct undoing {
 	struct fill *f;

@@ -26,12 +26,8 @@ select_decide(const struct select_facts *f)
 {
 	if (f->found)
 		return of_found(f);
-	if (f->part_answers)
-		return SELECT_ANSWER_PART;
 	if (f->elsewhere)
 		return SELECT_FETCH_AS_ASKED;
-	if (f->part_may_be && f->method == METHOD_GET && !f->no_store)
-		return SELECT_LOOK_FOR_PART;
 	if (f->only_if_cached)
 		return SELECT_REFUSE;
 	if (f->method == METHOD_HEAD || f->no_store)

@@ -12,8 +12,6 @@
 enum selection {
 	SELECT_ANSWER,	       /* the stored response answers */
 	SELECT_ANSWER_REFRESH, /* it answers, and is refreshed behind the client's back */
-	SELECT_ANSWER_PART,    /* the stored part answers */
-	SELECT_LOOK_FOR_PART,  /* nothing whole is stored: a part is looked up */
 	SELECT_REFUSE,	       /* only-if-cached, and nothing may be used: 504 */
 	/* From here on the origin is asked. */
 	SELECT_VALIDATE,       /* whether it is still good, for all who ask */
@@ -33,8 +31,6 @@ struct select_facts {
 					* stored there */
 	bool found;		       /* a response is stored under the key or variant */
 	enum reuse reuse;	       /* of what was found */
-	bool part_answers;	       /* a fresh part holds what is asked for */
-	bool part_may_be;	       /* a part may be there and was not looked up yet */
 	bool far_piece; /* a small piece far into it: what lies before takes long to come */
 	bool unseen;	/* never asked for before, nobody fetches it now, and the route admits by
 			 * sightings; looked at only where asks_for_less */
