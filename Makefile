@@ -152,7 +152,7 @@ $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
 SCENARIOS := $(call programs,tests/scenario,scenario,)
-# What a sanitizer watches is the proxy: the scenarios' own programs are those of the release build.
+# A sanitizer watches the proxy: the scenarios' own programs are those of the release build.
 ifneq ($(filter asan tsan,$(MODE)),)
 SCENARIOS := $(patsubst $(B)/%,build/release/%,$(SCENARIOS))
 $(SCENARIOS): by-release ;

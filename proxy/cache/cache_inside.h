@@ -95,6 +95,14 @@ struct cache_lost {
 	char random[CACHE_SEED_RANDOM]; /* of the seed, for a directory that is taken back */
 };
 
+/* The thread of cache_late.c. */
+struct late_watch {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool runs, ends; /* ends: under the lock */
+};
+
 struct cache {
 	struct cache_options o;
 	struct disk disks[CACHE_DISKS_MOST];
@@ -117,15 +125,12 @@ struct cache {
 	uint64_t max_body_bytes;
 	struct spare_write spare_writes[SPARE_WRITES];
 	_Atomic uint64_t building_bytes; /* bodies of writes under way */
-	/* What a key means is changed by one after the other: who writes for RAM alone takes an older answer off the
-	 * disk, and who writes to the disk takes it out of RAM, so that of two at once neither might be left. */
+	/* One thread after the other changes the meaning of a key: a write for RAM alone takes an older answer off the
+	 * disk, and one to the disk takes it out of RAM, so that of two at once neither might be left. */
 	pthread_mutex_t commit_locks[COMMIT_LOCKS];
 	_Atomic uint64_t damaged, refused;
 
-	pthread_t late_thread;
-	pthread_mutex_t late_lock;
-	pthread_cond_t late_wake;
-	bool late_runs, late_ends; /* ends: under late_lock */
+	struct late_watch late;
 
 	/* Held while a file is written, that is, while a disk hangs: for nobody who asks for numbers. */
 	pthread_mutex_t files_lock;

@@ -46,35 +46,35 @@ static void *
 run(void *arg)
 {
 	struct cache *c = arg;
-	pthread_mutex_lock(&c->late_lock);
-	while (!c->late_ends) {
-		clock_condition_wait(&c->late_wake, &c->late_lock, limit_ms(c) / LOOKS + 1);
+	pthread_mutex_lock(&c->late.lock);
+	while (!c->late.ends) {
+		clock_condition_wait(&c->late.wake, &c->late.lock, limit_ms(c) / LOOKS + 1);
 		look(c);
 	}
-	pthread_mutex_unlock(&c->late_lock);
+	pthread_mutex_unlock(&c->late.lock);
 	return NULL;
 }
 
 int
 cache_late_start(struct cache *c)
 {
-	clock_condition_init(&c->late_wake);
-	pthread_mutex_init(&c->late_lock, NULL);
-	c->late_runs = pthread_create(&c->late_thread, NULL, run, c) == 0;
-	return c->late_runs ? 0 : -1;
+	clock_condition_init(&c->late.wake);
+	pthread_mutex_init(&c->late.lock, NULL);
+	c->late.runs = pthread_create(&c->late.thread, NULL, run, c) == 0;
+	return c->late.runs ? 0 : -1;
 }
 
 void
 cache_late_stop(struct cache *c)
 {
-	if (!c->late_runs)
+	if (!c->late.runs)
 		return;
-	c->late_runs = false;
-	pthread_mutex_lock(&c->late_lock);
-	c->late_ends = true;
-	pthread_cond_signal(&c->late_wake);
-	pthread_mutex_unlock(&c->late_lock);
-	pthread_join(c->late_thread, NULL);
-	pthread_cond_destroy(&c->late_wake);
-	pthread_mutex_destroy(&c->late_lock);
+	c->late.runs = false;
+	pthread_mutex_lock(&c->late.lock);
+	c->late.ends = true;
+	pthread_cond_signal(&c->late.wake);
+	pthread_mutex_unlock(&c->late.lock);
+	pthread_join(c->late.thread, NULL);
+	pthread_cond_destroy(&c->late.wake);
+	pthread_mutex_destroy(&c->late.lock);
 }

@@ -243,7 +243,7 @@ visit_slice(struct policy *p, const struct visit *v, struct ghost_event *e, stru
 	o->answer = GHOST_MISSED;
 }
 
-/* What a visit was judged by. */
+/* A visit was judged by these. */
 struct judged {
 	struct sighting_facts *facts;
 	const struct sights_known *known;

@@ -21,7 +21,7 @@ struct sights *sights_create(const struct sights_options *o, char *err, size_t e
 void sights_destroy(struct sights **s);
 bool sights_are_like(const struct sights *s, const struct sights_options *o);
 
-/* What is known before a visit. A part counts once per client and minute, as in the proxy (seen.h): for its URL where it
+/* So much is known before a visit. A part counts once per client and minute, as in the proxy (seen.h): for its URL where it
  * asks for the first byte, else for each slice that it touches. */
 struct sights_known {
 	struct twice_filter_sight first; /* of the URL, or of the first slice */

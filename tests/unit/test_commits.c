@@ -25,7 +25,7 @@ static char dir[256], key[TEXT];
 static struct mailbox home;
 static struct cache *c;
 
-/* What is done with a key: a new answer for RAM alone, or for the disk; the answer that RAM has goes to the disk, too; a 304
+/* A key gets one of these: a new answer for RAM alone, or for the disk; the answer that RAM has goes to the disk, too; a 304
  * gives it another head. */
 enum deed { TO_RAM, TO_DISK, ADMIT, REFRESH, DEEDS };
 static const char *const words[DEEDS] = {"a write for RAM", "a write for the disk", "an admission",
@@ -89,7 +89,7 @@ begin_write(bool disk)
 	return w;
 }
 
-/* What lies between its beginning and its end is of no interest. */
+/* The cache may change between the beginning of a work and its end. */
 static struct work
 begin_work(enum deed d)
 {
