@@ -315,6 +315,8 @@ cache_close(struct cache **pc)
 	forget_close(&c->forget);
 	files_close(c);
 	pthread_mutex_destroy(&c->files_lock);
+	for (int i = 0; i < COMMIT_LOCKS; i++)
+		pthread_mutex_destroy(&c->commit_locks[i]);
 	cache_free_spare_writes(c);
 	free(c);
 }
