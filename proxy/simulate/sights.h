@@ -28,10 +28,8 @@ struct sights_known {
 	uint64_t behind;		 /* of the slices behind that one: SIGHTS_BITS for each */
 	bool counts;
 };
-enum {
-	SIGHTS_BITS = 2,
-	SIGHTS_BEHIND = 32
-}; /* so many slices, and times; further ones are as the last of them */
+/* So many slices are told apart, and sightings up to three; further slices are as the last of them. */
+enum { SIGHTS_BITS = 2, SIGHTS_BEHIND = 32 };
 void sights_see(struct sights *s, const struct visit *v, size_t n, struct sights_known *known);
 /* How often the nth slice behind the first one was seen. nth > 0. */
 unsigned sights_times(const struct sights_known *k, uint64_t nth);

@@ -28,9 +28,8 @@ struct run {
 	struct feed *feed;
 	struct crew *crew;
 	struct sights *sights[STUDY_ROWS_MOST];
-	struct sights_known
-		*known[STUDY_ROWS_MOST]; /* owned, of a batch, one for each of the sights */
-	bool asked[STUDY_ROWS_MOST];	 /* some policy wants to know */
+	struct sights_known *known[STUDY_ROWS_MOST]; /* owned; of a batch */
+	bool asked[STUDY_ROWS_MOST];		     /* some policy wants to know */
 	unsigned sights_n;
 	bool has_no_parts; /* the log; known from the first pass */
 	struct policy_spec specs[STUDY_ROWS_MOST];

@@ -103,8 +103,8 @@ h1_pace_wait(struct h1_stream *s, enum waiting what)
 		event_active(&c->ev, EV_WRITE, 0);
 	}
 	uint64_t written = s->written;
-	if (waiting_is_send(was) ||
-	    what == WAIT_SEND) /* else it counts on, until the client is waited for */
+	/* Bytes that are written between waits for the client are counted together. */
+	if (waiting_is_send(was) || what == WAIT_SEND)
 		s->written = 0;
 	conn_wait(c, what);
 	if (what != WAIT_SEND)

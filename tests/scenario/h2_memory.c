@@ -48,8 +48,8 @@ SCENARIO(
 	for (int i = 0; i < STREAMS; i++)
 		send_large_head(c, 2 * i + 1, i == 0);
 	ping(c);
-	edge_wait_stat("http2.refused",
-		       STREAMS / 2); /* the ping may overtake what the last heads bring */
+	/* The ping may overtake what the last heads bring. */
+	edge_wait_stat("http2.refused", STREAMS / 2);
 	expect_that(edge_stat("http2.requests") >= STREAMS / 8, "%g begun",
 		    edge_stat("http2.requests"));
 	expect_status(h2_read(other, h2_request(other, "GET", "/x", NULL, NULL)), 200);
