@@ -6,7 +6,6 @@
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/doubt.h"
 #include "proxy/serve/keep/keep.h"
 
 #include <assert.h>
@@ -150,12 +149,35 @@ run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, b
 	f->in.comes = UINT64_MAX;
 }
 
+static struct billed_slice
+billed(struct fill *f, uint64_t number, unsigned sightings)
+{
+	struct run *r = f->run;
+	make_key(f, number);
+	return (struct billed_slice){.key = &r->key,
+				     .number = number,
+				     .bytes = slices_bytes(number, r->total).n,
+				     .whole_bytes = r->total,
+				     .sightings = sightings,
+				     .joins = r->billed};
+}
+
+/* Its range ended within a slice that it counts for. */
+static void
+tell_cut(struct fill *f)
+{
+	struct billed_slice s = billed(f, f->run->judged, 1);
+	bill_slice_asked(f, &s);
+}
+
 void
 run_end(struct fill *f)
 {
 	struct run *r = f->run;
 	if (!r)
 		return;
+	if (r->untold)
+		tell_cut(f);
 	f->run = NULL;
 	f->in.keep = NULL;
 	let_go(&r->before);
@@ -282,6 +304,16 @@ run_is_admitted(const struct fill *f)
 }
 
 /* The slice under way, of so many bytes, is whole: an object from now on. A reference, or NULL. */
+/* Sightings of the slice under way that were not told of: by those who read its flight, or of a tap's own range. */
+static unsigned
+untold_sightings(struct fill *f)
+{
+	struct run *r = f->run;
+	unsigned n = r->kind == RUN_CUT ? flight_followers(f->flight) : r->untold;
+	r->untold = false;
+	return n;
+}
+
 struct object *
 run_commit(struct fill *f, uint64_t bytes)
 {
@@ -292,7 +324,8 @@ run_commit(struct fill *f, uint64_t bytes)
 	keep_settle(f);
 	if (!wanted && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(m, METRIC_REFUSED_BYTES, bytes);
-	bill_slice_fetched(f, &r->key, bytes, r->total, r->billed);
+	struct billed_slice s = billed(f, r->number, untold_sightings(f));
+	bill_slice_fetched(f, &s);
 	r->billed = true;
 	return o;
 }

@@ -28,7 +28,8 @@ struct run {
 	struct doubt_names names;
 	bool billed;	 /* a slice of this exchange counted as its request */
 	bool each;	 /* slices count each for itself: */
-	uint64_t judged; /* f->sighting is of this one alone */
+	uint64_t judged; /* f->sighting is of this one alone, */
+	bool untold;	 /* and of a tap the bill does not know of it yet */
 	struct again again;
 	struct flight *before, *next;
 	int64_t alone_since_ms; /* 0: somebody reads */

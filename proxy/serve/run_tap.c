@@ -17,6 +17,7 @@ tap(void *trip, struct block *b, uint32_t at, uint32_t n)
 		if (r->at == s.at && r->each && r->number != r->judged) {
 			r->judged = r->number;
 			keep_sight_slice(f, r->number);
+			r->untold = f->sighting.recorded;
 		}
 		if (r->at == s.at && r->number < r->end && !f->in.write)
 			run_begin_write(f, run_is_admitted(f));

@@ -138,6 +138,8 @@ sighting_decide(const struct sighting_settings *s, const struct sighting_facts *
 	enum admission a = verdict(s, f, seen);
 	return (struct sighting){
 		.verdict = a,
+		.kind = f->kind,
+		.slice = f->slice,
 		.recorded = sighting_counts(f),
 		.writes = admission_writes(a),
 		.whole = is_worth_the_whole(f, seen),

@@ -41,12 +41,12 @@ struct sighting_facts {
 	int status;    /* of the answer; 200 for the whole that a part belongs to */
 	uint64_t body_bytes; /* UINT64_MAX: not known yet */
 	struct asker from;
-	int64_t now_s;			 /* of a Range */
-	uint64_t slice;			 /* of RANGE_BEHIND: the number of the one that it counts for */
+	int64_t now_s;	/* of a Range */
+	uint64_t slice; /* of RANGE_BEHIND: the number of the one that it counts for */
 	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
 	double disk_used_share;		 /* 0..1; likewise */
 	bool over_budget;		 /* likewise */
-	bool alone;	 /* likewise: no other address asked for it, as far as is known */
+	bool alone; /* likewise: no other address asked for it, as far as is known */
 	bool crowd; /* likewise, of a Range: other addresses ask for the URL too, or this one asked for many keys within a minute */
 	bool over_share; /* likewise: so much was written for this address within an hour */
 	/* How long the answer can be used without asking its origin, if that is known. */
@@ -58,10 +58,12 @@ struct sighting_facts {
 
 struct sighting {
 	enum admission verdict;
-	bool recorded; /* it counts: the memory of sightings has it from now on */
-	bool writes;   /* to disk: as it comes, or at once when it is in RAM already */
-	bool whole;    /* a request for less than the whole is reason enough to fetch the whole */
-	bool alone;    /* what is written of it is charged to this address */
+	enum sighting_kind kind;
+	uint64_t slice; /* of RANGE_BEHIND */
+	bool recorded;	/* it counts: the memory of sightings has it from now on */
+	bool writes;	/* to disk: as it comes, or at once when it is in RAM already */
+	bool whole;	/* a request for less than the whole is reason enough to fetch the whole */
+	bool alone;	/* what is written of it is charged to this address */
 	struct asker from;
 	struct twice_filter_sight known;
 };

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 enum {
-	PART_SHIFT = 8,
 	EVENT = 16, /* what one costs, in units of what a hit earns */
 	FETCH_EARNS = 4,
 	LENT = 4 << 10, /* events */
@@ -178,17 +177,55 @@ tick(struct whatif *w, uint32_t now_s)
 	}
 }
 
-/* The row's rule judges it: is the disk refused, would a part bring the whole? */
+static enum sighting_kind
+kind_of(const struct ghost_event *e)
+{
+	if (!e->sightings)
+		return SIGHTING_RANGE_REPEATED;
+	return e->behind ? SIGHTING_RANGE_BEHIND : e->first ? SIGHTING_RANGE_FIRST : SIGHTING_PLAIN;
+}
+
+static struct twice_key_hash
+hash_of_slice(uint64_t url, uint64_t slice)
+{
+	return hash_of(sighting_slice_key((struct twice_key_hash){.hi = url}, slice).hi);
+}
+
+/* The row's memory has the event's sightings from now on; answers with what it knew before. As in seen.c, a Range for
+ * the first slice knows what is known of the URL too, and the other way round. */
+static struct twice_filter_sight
+record(struct whatif_cell *c, const struct ghost_event *e)
+{
+	uint64_t url = e->slice ? e->head : e->key;
+	struct twice_key_hash h = e->behind ? hash_of_slice(url, e->behind - 1) : hash_of(url);
+	if (!e->sightings && e->slice)
+		return (struct twice_filter_sight){TWICE_SIGHT_FIRST, 0}; /* another event's */
+	if (!e->sightings)
+		return twice_filter_test(c->memory, h);
+	struct twice_filter_sight known = twice_filter_record(c->memory, h), other = known;
+	c->keys += known.sight != TWICE_SIGHT_CURRENT;
+	for (unsigned i = 1; i < e->sightings; i++)
+		twice_filter_record(c->memory, h);
+	if (e->behind == 1)
+		other = twice_filter_test(c->memory, hash_of(url));
+	else if (e->first)
+		other = twice_filter_test(c->memory, hash_of_slice(url, 0));
+	return other.times > known.times ? other : known;
+}
+
+/* The row's rule judges it: is the disk refused, would a part bring the whole? All slices of a body are wanted on
+ * disk whose head is there, and others by their own sightings. */
 static void
 judge(struct whatif_cell *c, struct ghost_event *e)
 {
 	struct sighting_settings rule = {.sightings = c->sightings};
-	struct sighting_facts f = {.kind = e->sightings ? SIGHTING_PLAIN : SIGHTING_RANGE_REPEATED,
+	struct sighting_facts f = {.kind = kind_of(e),
 				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
 				   .storable = true,
+				   .admitted = e->slice && ghost_is_on_disk(c->ghost, e->head),
+				   .slice = e->behind ? e->behind - 1 : 0,
 				   .status = 200,
 				   .body_bytes = UINT64_MAX};
-	struct twice_key_hash h = hash_of(e->key);
 	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
 	if (!c->memory && !f.over_budget)
 		return; /* it admits all */
@@ -196,11 +233,7 @@ judge(struct whatif_cell *c, struct ghost_event *e)
 		e->refused = true;
 		return;
 	}
-	f.known =
-		e->sightings ? twice_filter_record(c->memory, h) : twice_filter_test(c->memory, h);
-	c->keys += e->sightings && f.known.sight != TWICE_SIGHT_CURRENT;
-	for (unsigned i = 1; i < e->sightings; i++)
-		twice_filter_record(c->memory, h);
+	f.known = record(c, e);
 	struct sighting s =
 		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, UINT64_MAX);
 	e->refused = !s.writes;
@@ -208,14 +241,17 @@ judge(struct whatif_cell *c, struct ghost_event *e)
 		e->whole = s.whole;
 }
 
-/* A slice is wanted on disk when its head is there. */
+/* A part of all keys that are in the sample; those of a body's slices are in one. */
+static unsigned
+part_of(uint64_t key)
+{
+	return (unsigned)((key >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+}
+
 static void
 see(struct whatif_cell *c, struct ghost_event e)
 {
-	if (!e.slice)
-		judge(c, &e);
-	else
-		e.refused = c->memory && !ghost_is_on_disk(c->ghost, e.url);
+	judge(c, &e);
 	struct ghost_did did = ghost_see(c->ghost, &e);
 	if (did.wrote && c->budget.rate)
 		budget_charge(&c->budget, did.written_bytes);
@@ -224,7 +260,7 @@ see(struct whatif_cell *c, struct ghost_event e)
 			       ghost_turn_bytes(c->ghost));
 	if (did.weight < 2)
 		return; /* it stands for itself: there is no doubt about it */
-	unsigned part = (unsigned)(e.key >> PART_SHIFT) % WHATIF_PARTS;
+	unsigned part = part_of(e.key);
 	c->asked[part] += (double)did.net_requests;
 	c->written[part] += (double)did.written_bytes;
 }
