@@ -62,7 +62,6 @@ walk_sight(struct walk *w)
 		return;
 	sight_of_object(t, &f);
 	f.slice = w->sight.judged = w->number;
-	f.body_bytes = w->head->whole_bytes;
 	w->sight.is = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
 	w->sight.untold = w->sight.is.recorded;
 }

@@ -1,6 +1,7 @@
 /* test_whatif.c - what other settings would do, beside what they do.
  * rooms: cache http base filter
  */
+#include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/ghost/whatif.h"
 #include "tests/kit/unit.h"
 
@@ -406,7 +407,91 @@ START_TEST(slices_are_judged_by_their_own_sightings)
 }
 END_TEST
 
-UNIT("whatif", LOOP(a_row_is_what_a_run_with_its_settings_shows, twins),
+/* ---- a choice ------------------------------------------------------------------------------ */
+
+static struct whatif *
+make_choosing(unsigned large_sightings)
+{
+	struct whatif_options o = {.ghost = {.disk_bytes = 64 * MIB, .memory_bytes = 4 * MIB},
+				   .lent = 64 << 10,
+				   .chooses = true,
+				   .sightings = 2,
+				   .large_sightings = large_sightings,
+				   .memory = {.sightings = 3,
+					      .capacity = 1000000,
+					      .false_positives = 0.01,
+					      .rotate_after_s = 1 << 30,
+					      .seed = 1}};
+	struct whatif *w = whatif_create(&o);
+	ck_assert_ptr_nonnull(w);
+	return w;
+}
+
+/* So many URLs, each twice, of which every other one is large. */
+static void
+play_twice(struct whatif *w, unsigned from, unsigned urls)
+{
+	for (unsigned i = from; i < from + urls; i++)
+		for (unsigned n = 0; n < 2; n++) {
+			struct ghost_event e =
+				event(i, i % 2 ? SIGHTING_LARGE + 1 : SIGHTING_LARGE, i);
+			whatif_earn(w, 1, 1);
+			whatif_see(w, &e);
+		}
+}
+
+/* The rows that are as now follow the choice, and the two that it is made of stay as they are. */
+START_TEST(rows_follow_a_choice)
+{
+	struct whatif *w = make_choosing(0), *three = make_choosing(3);
+	play_twice(w, 0, 400);
+	play_twice(three, 0, 400);
+	struct whatif_stats a = stats(w), b = stats(three);
+	double two = a.rows[WHATIF_SIGHTINGS_2].written_bytes,
+	       large = a.rows[WHATIF_LARGE_3].written_bytes;
+	ck_assert_double_eq(a.rows[WHATIF_NOW].written_bytes, two);
+	ck_assert_double_eq(b.rows[WHATIF_NOW].written_bytes, large);
+	ck_assert_double_eq(b.rows[WHATIF_SIGHTINGS_2].written_bytes, two);
+	ck_assert_double_eq_tol(large, two / 2, 0.02 * two);
+	ck_assert_uint_eq(b.rows[WHATIF_NOW].sightings, 3);
+	ck_assert_uint_eq(b.large_sightings, 3);
+	whatif_settle(w, 2, 3);
+	double before = a.rows[WHATIF_NOW].written_bytes;
+	play_twice(w, 1000, 400);
+	a = stats(w);
+	ck_assert_double_eq_tol(a.rows[WHATIF_NOW].written_bytes - before, two / 2, 0.02 * two);
+	ck_assert_double_eq_tol(a.rows[WHATIF_SIGHTINGS_2].written_bytes, 2 * two, 0.02 * two);
+	ck_assert_uint_eq(a.large_sightings, 3);
+	whatif_destroy(&w);
+	whatif_destroy(&three);
+}
+END_TEST
+
+START_TEST(a_period_begins_where_the_last_one_ended)
+{
+	enum { URLS_EACH = 400, BYTES = SIGHTING_LARGE * URLS_EACH };
+	struct whatif *w = make_choosing(0), *fixed = make(3, 64 * MIB, 4 * MIB);
+	struct choice_period p, same;
+	for (unsigned i = 0; i < 2; i++) {
+		play_twice(w, 1000 * i, URLS_EACH);
+		ck_assert(whatif_period(w, false, &same) && whatif_period(w, true, &p));
+		ck_assert_double_eq(p.requests, 2 * URLS_EACH);
+		ck_assert_double_eq(same.written, p.written);
+		ck_assert_double_eq_tol(p.bytes, 2.0 * BYTES, 0.01 * BYTES);
+		ck_assert_double_eq_tol(p.written, BYTES, 0.01 * BYTES);
+		ck_assert_double_eq_tol(p.more_written, -0.5 * BYTES, 0.01 * BYTES);
+		ck_assert_double_eq(p.more_written_error + p.more_requests_error + p.refused, 0);
+	}
+	ck_assert(whatif_period(w, true, &p));
+	ck_assert_double_eq(p.requests + p.written + p.more_written + p.bytes, 0);
+	ck_assert(!whatif_period(fixed, true, &p));
+	whatif_destroy(&w);
+	whatif_destroy(&fixed);
+}
+END_TEST
+
+UNIT("whatif", TEST(rows_follow_a_choice), TEST(a_period_begins_where_the_last_one_ended),
+     LOOP(a_row_is_what_a_run_with_its_settings_shows, twins),
      TEST(every_row_keeps_to_the_write_budget), TEST(slices_are_judged_by_their_own_sightings),
      TEST(a_sample_tells_what_the_whole_would), TIMES(it_costs_no_more_than_its_share, 2),
      TEST(it_goes_on_where_it_ended), TEST(what_is_no_snapshot_of_it_is_refused),

@@ -27,7 +27,11 @@ struct sighting_settings {
 	unsigned sightings;	   /* 1 admits everything, 2 the second, N the N-th */
 	uint64_t max_object_bytes; /* of a body; 0: no bound */
 	double fill_until;	   /* 0..1 of the disk: admit everything until then */
+	unsigned large_sightings;  /* of bodies over SIGHTING_LARGE; 0: as of others */
 };
+
+/* Bytes. A body of unknown length is none that is larger. */
+enum { SIGHTING_LARGE = 64 << 10 };
 
 struct sighting_facts {
 	enum sighting_kind kind;
@@ -81,6 +85,8 @@ bool sighting_is_range(enum sighting_kind k);
 /* Nobody will be answered with it from the disk: while it is fresh it is in RAM, too. A lifetime of less than
  * a quarter of a turn of RAM and of a minute is that short; so is none. Not asked of what a 304 has confirmed. */
 bool sighting_is_too_short(int64_t fresh_s, int64_t ram_turn_s);
+/* How many are asked for, with this one, before it is written. */
+unsigned sighting_asked(const struct sighting_settings *s, const struct sighting_facts *f);
 /* Whether this request is added to the memory. Needs no `known`. */
 bool sighting_counts(const struct sighting_facts *f);
 struct sighting sighting_decide(const struct sighting_settings *s, const struct sighting_facts *f);

@@ -413,12 +413,6 @@ purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 	return s;
 }
 
-static int64_t
-net_requests(const struct ghost *g)
-{
-	return (int64_t)(g->n.avoided_requests - g->n.extra_requests);
-}
-
 struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
@@ -427,7 +421,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	int64_t net = net_requests(g);
+	const struct ghost_stats was = g->n;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	charge(g, e, would(e, s), did.weight);
@@ -436,7 +430,10 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	check(g);
 	assert(written(g) >= before); /* it is a counter */
 	did.written_bytes = written(g) - before;
-	did.net_requests = net_requests(g) - net;
+	did.net_requests = (int64_t)(g->n.avoided_requests - was.avoided_requests) -
+			   (int64_t)(g->n.extra_requests - was.extra_requests);
+	did.net_bytes = (int64_t)(g->n.avoided_bytes - was.avoided_bytes) -
+			(int64_t)(g->n.extra_bytes - was.extra_bytes);
 	return did;
 }
 

@@ -90,7 +90,8 @@ struct ghost_did {
 	bool wrote;	 /* the object itself, on this event */
 	uint32_t weight; /* how many keys this one stands for */
 	uint64_t written_bytes;
-	int64_t net_requests; /* to origins: its own less ours, as often as the key counts */
+	/* To origins, and of bodies from them: its own less ours, as often as the key counts. */
+	int64_t net_requests, net_bytes;
 };
 
 /* Whether the key is in the sample, with this size (sampled_as): else the event would change nothing.

@@ -83,6 +83,13 @@ whatif_align(struct whatif *w)
 			ghost_thin(w->rows[i].ghost, w->halvings, w->large_bytes);
 }
 
+void
+whatif_thin(struct whatif *w, unsigned halvings, uint64_t large_bytes)
+{
+	ghost_thin(w->rows[WHATIF_NOW].ghost, halvings, large_bytes);
+	whatif_align(w);
+}
+
 static void
 thin(struct whatif *w)
 {
@@ -97,8 +104,7 @@ thin(struct whatif *w)
 	if (halvings > MOST_HALVINGS)
 		return;
 	w->events = w->large_events = 0;
-	ghost_thin(w->rows[WHATIF_NOW].ghost, halvings, large);
-	whatif_align(w);
+	whatif_thin(w, halvings, large);
 }
 
 void
@@ -106,6 +112,7 @@ whatif_earn(struct whatif *w, uint64_t requests, uint64_t fetched)
 {
 	uint64_t units = requests - fetched + fetched * FETCH_EARNS;
 	int64_t most = (int64_t)w->o.lent * EVENT;
+	w->requests += (double)requests;
 	w->account = units < (uint64_t)(most - w->account) ? w->account + (int64_t)units : most;
 }
 
@@ -214,31 +221,31 @@ record(struct whatif_cell *c, const struct ghost_event *e)
 }
 
 /* The row's rule judges it: is the disk refused, would a part bring the whole? All slices of a body are wanted on
- * disk whose head is there, and others by their own sightings. */
-static void
+ * disk whose head is there, and others by their own sightings. True: the budget alone refuses it. */
+static bool
 judge(struct whatif_cell *c, struct ghost_event *e)
 {
-	struct sighting_settings rule = {.sightings = c->sightings};
+	struct sighting_settings rule = {.sightings = c->sightings, .large_sightings = c->large};
 	struct sighting_facts f = {.kind = kind_of(e),
 				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
 				   .storable = true,
 				   .admitted = e->slice && ghost_is_on_disk(c->ghost, e->head),
 				   .slice = e->behind ? e->behind - 1 : 0,
 				   .status = 200,
-				   .body_bytes = UINT64_MAX};
+				   .body_bytes = e->slice || !e->body_bytes ? e->sampled_as
+									    : e->body_bytes};
 	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
-	if (!c->memory && !f.over_budget)
-		return; /* it admits all */
-	if (!c->memory) {
-		e->refused = true;
-		return;
+	if (!c->memory) { /* it admits all */
+		e->refused = e->refused || f.over_budget;
+		return f.over_budget;
 	}
 	f.known = record(c, e);
 	struct sighting s =
-		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, UINT64_MAX);
+		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, f.body_bytes);
 	e->refused = !s.writes;
 	if (e->deed == GHOST_PART)
 		e->whole = s.whole;
+	return s.verdict == ADMISSION_OVER_BUDGET;
 }
 
 /* A part of all keys that are in the sample; those of a body's slices are in one. */
@@ -248,21 +255,28 @@ part_of(uint64_t key)
 	return (unsigned)((key >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
 }
 
-static void
+static struct ghost_did
 see(struct whatif_cell *c, struct ghost_event e)
 {
-	judge(c, &e);
+	bool over = judge(c, &e) && !ghost_is_on_disk(c->ghost, e.key);
 	struct ghost_did did = ghost_see(c->ghost, &e);
+	c->refused += over ? (double)e.record_bytes * did.weight : 0;
+	c->sent += (double)did.net_bytes;
+	double took = did.wrote ? (double)e.record_bytes * did.weight : 0;
+	c->admitted += took;
 	if (did.wrote && c->budget.rate)
 		budget_charge(&c->budget, did.written_bytes);
 	if (did.wrote && c->by_turns)
 		turning_charge(&c->turning, e.record_bytes * did.weight,
 			       ghost_turn_bytes(c->ghost));
 	if (did.weight < 2)
-		return; /* it stands for itself: there is no doubt about it */
+		return did; /* it stands for itself: there is no doubt about it */
 	unsigned part = part_of(e.key);
 	c->asked[part] += (double)did.net_requests;
 	c->written[part] += (double)did.written_bytes;
+	c->came[part] += (double)did.net_bytes;
+	c->took[part] += took;
+	return did;
 }
 
 void
@@ -271,9 +285,11 @@ whatif_see(struct whatif *w, const struct ghost_event *e)
 	if (!whatif_samples(w, e->key, e->sampled_as ? e->sampled_as : e->record_bytes))
 		return;
 	tick(w, e->now_s);
-	for (int i = 0; i < WHATIF_ROWS; i++)
+	struct ghost_did did = see(&w->rows[WHATIF_NOW], *e);
+	for (int i = WHATIF_NOW + 1; i < WHATIF_ROWS; i++)
 		if (w->rows[i].ghost)
 			see(&w->rows[i], *e);
+	w->bytes += e->deed == GHOST_ASKED ? 0 : (double)e->body_bytes * did.weight;
 	pay(w, e);
 	if (++w->seen % ALIGN_EVERY == 0)
 		whatif_align(w);
@@ -308,15 +324,14 @@ whatif_forget_all(struct whatif *w)
 
 /* ---- what came of it ----------------------------------------------------------------------- */
 
-static int64_t
-net_of(const struct ghost_stats *s)
+int64_t
+whatif_net(const struct ghost_stats *s)
 {
 	return (int64_t)(s->avoided_requests - s->extra_requests);
 }
 
-/* Two standard errors of a difference between two rows, whose sampled parts are known. */
-static double
-error_of(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
+double
+whatif_error(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
 {
 	double sum = 0, squares = 0;
 	for (int i = 0; i < WHATIF_PARTS; i++)
@@ -335,10 +350,12 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 	struct ghost_stats is, of_now;
 	ghost_stats(now->ghost, &of_now);
 	*out = (struct whatif_stats){.sample_share = of_now.sample_share,
-				     .off_requests = (double)net_of(&of_now),
+				     .off_requests = (double)whatif_net(&of_now),
 				     .memory_bytes = sizeof *w,
 				     .budget_bytes_s = w->o.budget_bytes_s,
-				     .budget_saved_s = w->o.budget_saved_s};
+				     .budget_saved_s = w->o.budget_saved_s,
+				     .sightings = now->sightings,
+				     .large_sightings = now->large};
 	for (int i = 0; i < WHATIF_ROWS; i++) {
 		const struct whatif_cell *c = &w->rows[i];
 		if (!c->ghost)
@@ -348,39 +365,73 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 		out->memory_bytes += is.memory_bytes + c->filter_bytes;
 		out->rows[i] = (struct whatif_told){
 			.told = true,
-			.sightings = c->sightings,
+			.sightings = c->large ? c->large : c->sightings,
 			.disk_bytes = c->disk_bytes,
 			.memory_bytes = c->memory_bytes,
 			.written_bytes = (double)is.written_bytes,
-			.more_requests = (double)(net_of(&is) - net_of(&of_now)),
+			.more_requests = (double)(whatif_net(&is) - whatif_net(&of_now)),
 			.more_written = (double)is.written_bytes - (double)of_now.written_bytes,
-			.more_requests_error = error_of(c->asked, now->asked),
-			.more_written_error = error_of(c->written, now->written)};
+			.more_requests_error = whatif_error(c->asked, now->asked),
+			.more_written_error = whatif_error(c->written, now->written)};
 	}
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
+
+/* It would be the same as another row, or nobody needs it. */
+static bool
+is_left_out(const struct whatif *w, enum whatif_row row)
+{
+	unsigned now = w->o.memory.sightings;
+	if (row == WHATIF_HALF_RAM || row == WHATIF_DOUBLE_RAM)
+		return !w->o.ghost.memory_bytes;
+	if (w->o.chooses)
+		return false;
+	return row == WHATIF_LARGE_3 ? now != CHOICE_FEW : kinds[row].sightings == now;
+}
+
+/* Sets what is asked for; answers with the most that its memory has to tell. */
+static unsigned
+set_rule(const struct whatif *w, enum whatif_row row, struct whatif_cell *c)
+{
+	bool follows = !kinds[row].sightings && w->o.chooses;
+	unsigned now = w->o.chooses ? w->o.sightings : w->o.memory.sightings;
+	c->sightings = kinds[row].sightings ? kinds[row].sightings : now;
+	c->large = row == WHATIF_LARGE_3 ? CHOICE_MANY : follows ? w->o.large_sightings : 0;
+	return follows || c->large ? CHOICE_MANY : c->sightings;
+}
+
+void
+whatif_settle(struct whatif *w, unsigned sightings, unsigned large_sightings)
+{
+	if (!w->o.chooses)
+		return;
+	assert(sightings > 0 && sightings <= CHOICE_MANY && large_sightings <= CHOICE_MANY);
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (!kinds[i].sightings) {
+			w->rows[i].sightings = sightings;
+			w->rows[i].large = large_sightings;
+		}
+}
 
 static int
 begin_row(struct whatif *w, enum whatif_row row)
 {
 	struct whatif_cell *c = &w->rows[row];
 	struct ghost_options g = w->o.ghost;
-	unsigned now = w->o.memory.sightings;
-	c->sightings = kinds[row].sightings ? kinds[row].sightings : now;
-	if (kinds[row].sightings == now || (row == WHATIF_HALF_RAM && !g.memory_bytes) ||
-	    (row == WHATIF_DOUBLE_RAM && !g.memory_bytes))
-		return 0; /* it would be the same as another row */
+	unsigned most = set_rule(w, row, c);
+	if (is_left_out(w, row))
+		return 0;
 	g.disk_bytes = g.disk_bytes / 2 * kinds[row].disk;
 	g.memory_bytes = g.memory_bytes / 2 * kinds[row].memory;
 	g.max_entries = WHATIF_ENTRIES;
 	c->disk_bytes = g.disk_bytes;
 	c->memory_bytes = g.memory_bytes;
 	c->ghost = ghost_create(&g);
-	if (c->sightings < 2)
+	if (most < 2)
 		return 0;
 	c->options = w->o.memory;
-	c->options.sightings = c->sightings;
+	c->options.sightings = most;
 	uint64_t capacity = c->options.capacity;
 	c->options.capacity = capacity < CAPACITY_LEAST	 ? CAPACITY_LEAST
 			      : capacity > CAPACITY_MOST ? CAPACITY_MOST
