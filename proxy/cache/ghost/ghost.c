@@ -421,7 +421,8 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	const struct ghost_stats was = g->n;
+	uint64_t more = g->n.extra_requests, less = g->n.avoided_requests, came = g->n.extra_bytes,
+		 spared = g->n.avoided_bytes;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	charge(g, e, would(e, s), did.weight);
@@ -430,10 +431,9 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	check(g);
 	assert(written(g) >= before); /* it is a counter */
 	did.written_bytes = written(g) - before;
-	did.net_requests = (int64_t)(g->n.avoided_requests - was.avoided_requests) -
-			   (int64_t)(g->n.extra_requests - was.extra_requests);
-	did.net_bytes = (int64_t)(g->n.avoided_bytes - was.avoided_bytes) -
-			(int64_t)(g->n.extra_bytes - was.extra_bytes);
+	did.net_requests =
+		(int64_t)(g->n.avoided_requests - less) - (int64_t)(g->n.extra_requests - more);
+	did.net_bytes = (int64_t)(g->n.avoided_bytes - spared) - (int64_t)(g->n.extra_bytes - came);
 	return did;
 }
 

@@ -1,6 +1,6 @@
 /* whatif.c - rows of ghosts, what they differ by, and what they may cost.
  *
- * An event costs 0.2 to 0.8 microseconds in all rows together (bench/whatif.c). So that this stays below a
+ * An event costs 0.4 to 0.9 microseconds in all rows together (bench/whatif.c). So that this stays below a
  * hundredth of what the requests cost, each of these earns a part of an event: a hit a 16th, one that
  * asks an origin a quarter. What the first events cost is lent. When the account is empty the sample is halved, or,
  * when it is large objects that cost most, fewer count as large.
@@ -198,50 +198,69 @@ hash_of_slice(uint64_t url, uint64_t slice)
 	return hash_of(sighting_slice_key((struct twice_key_hash){.hi = url}, slice).hi);
 }
 
-/* The row's memory has the event's sightings from now on; answers with what it knew before. As in seen.c, a Range for
- * the first slice knows what is known of the URL too, and the other way round. */
-static struct twice_filter_sight
-record(struct whatif_cell *c, const struct ghost_event *e)
+/* An event, as all rows judge it. */
+struct judged {
+	struct twice_key_hash h, other; /* which it counts for; of what more is known besides */
+	bool has_other, is_told;	/* is_told: by another event already */
+	struct sighting_facts facts;
+};
+
+/* As in seen.c, a Range for the first slice knows what is known of the URL too, and the other way round. */
+static struct judged
+facts_of(const struct ghost_event *e)
 {
 	uint64_t url = e->slice ? e->head : e->key;
-	struct twice_key_hash h = e->behind ? hash_of_slice(url, e->behind - 1) : hash_of(url);
-	if (!e->sightings && e->slice)
-		return (struct twice_filter_sight){TWICE_SIGHT_FIRST, 0}; /* another event's */
+	struct judged j = {
+		.h = e->behind ? hash_of_slice(url, e->behind - 1) : hash_of(url),
+		.has_other = e->sightings && (e->behind == 1 || e->first),
+		.is_told = e->slice && !e->sightings,
+		.facts = {.kind = kind_of(e),
+			  .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
+			  .storable = true,
+			  .slice = e->behind ? e->behind - 1 : 0,
+			  .status = 200,
+			  .body_bytes = e->slice || !e->body_bytes ? e->sampled_as : e->body_bytes},
+	};
+	if (j.has_other)
+		j.other = e->first ? hash_of_slice(url, 0) : hash_of(url);
+	return j;
+}
+
+/* The row's memory has the event's sightings from now on; answers with what it knew before. */
+static struct twice_filter_sight
+record(struct whatif_cell *c, const struct ghost_event *e, const struct judged *j)
+{
+	if (j->is_told)
+		return (struct twice_filter_sight){TWICE_SIGHT_FIRST, 0};
 	if (!e->sightings)
-		return twice_filter_test(c->memory, h);
-	struct twice_filter_sight known = twice_filter_record(c->memory, h), other = known;
+		return twice_filter_test(c->memory, j->h);
+	struct twice_filter_sight known = twice_filter_record(c->memory, j->h), other;
 	c->keys += known.sight != TWICE_SIGHT_CURRENT;
 	for (unsigned i = 1; i < e->sightings; i++)
-		twice_filter_record(c->memory, h);
-	if (e->behind == 1)
-		other = twice_filter_test(c->memory, hash_of(url));
-	else if (e->first)
-		other = twice_filter_test(c->memory, hash_of_slice(url, 0));
+		twice_filter_record(c->memory, j->h);
+	if (!j->has_other)
+		return known;
+	other = twice_filter_test(c->memory, j->other);
 	return other.times > known.times ? other : known;
 }
 
 /* The row's rule judges it: is the disk refused, would a part bring the whole? All slices of a body are wanted on
  * disk whose head is there, and others by their own sightings. True: the budget alone refuses it. */
 static bool
-judge(struct whatif_cell *c, struct ghost_event *e)
+judge(struct whatif_cell *c, struct ghost_event *e, struct judged *j)
 {
 	struct sighting_settings rule = {.sightings = c->sightings, .large_sightings = c->large};
-	struct sighting_facts f = {.kind = kind_of(e),
-				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
-				   .storable = true,
-				   .admitted = e->slice && ghost_is_on_disk(c->ghost, e->head),
-				   .slice = e->behind ? e->behind - 1 : 0,
-				   .status = 200,
-				   .body_bytes = e->slice || !e->body_bytes ? e->sampled_as
-									    : e->body_bytes};
-	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
+	struct sighting_facts *f = &j->facts;
+	unsigned others = e->sightings > 1 ? e->sightings - 1u : 0;
+	f->over_budget = c->budget.rate && budget_is_over(&c->budget);
 	if (!c->memory) { /* it admits all */
-		e->refused = e->refused || f.over_budget;
-		return f.over_budget;
+		e->refused = e->refused || f->over_budget;
+		return f->over_budget;
 	}
-	f.known = record(c, e);
-	struct sighting s =
-		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, f.body_bytes);
+	f->admitted = e->slice && ghost_is_on_disk(c->ghost, e->head);
+	f->known = record(c, e, j);
+	struct sighting s = others ? sighting_at_end(&rule, f, others, f->body_bytes)
+				   : sighting_decide(&rule, f);
 	e->refused = !s.writes;
 	if (e->deed == GHOST_PART)
 		e->whole = s.whole;
@@ -255,10 +274,10 @@ part_of(uint64_t key)
 	return (unsigned)((key >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
 }
 
-static struct ghost_did
-see(struct whatif_cell *c, struct ghost_event e)
+static uint32_t
+see(struct whatif_cell *c, struct ghost_event e, struct judged *j)
 {
-	bool over = judge(c, &e) && !ghost_is_on_disk(c->ghost, e.key);
+	bool over = judge(c, &e, j) && !ghost_is_on_disk(c->ghost, e.key);
 	struct ghost_did did = ghost_see(c->ghost, &e);
 	c->refused += over ? (double)e.record_bytes * did.weight : 0;
 	c->sent += (double)did.net_bytes;
@@ -270,13 +289,13 @@ see(struct whatif_cell *c, struct ghost_event e)
 		turning_charge(&c->turning, e.record_bytes * did.weight,
 			       ghost_turn_bytes(c->ghost));
 	if (did.weight < 2)
-		return did; /* it stands for itself: there is no doubt about it */
+		return did.weight; /* it stands for itself: there is no doubt about it */
 	unsigned part = part_of(e.key);
 	c->asked[part] += (double)did.net_requests;
 	c->written[part] += (double)did.written_bytes;
 	c->came[part] += (double)did.net_bytes;
 	c->took[part] += took;
-	return did;
+	return did.weight;
 }
 
 void
@@ -285,11 +304,12 @@ whatif_see(struct whatif *w, const struct ghost_event *e)
 	if (!whatif_samples(w, e->key, e->sampled_as ? e->sampled_as : e->record_bytes))
 		return;
 	tick(w, e->now_s);
-	struct ghost_did did = see(&w->rows[WHATIF_NOW], *e);
+	struct judged j = facts_of(e);
+	uint32_t weight = see(&w->rows[WHATIF_NOW], *e, &j);
 	for (int i = WHATIF_NOW + 1; i < WHATIF_ROWS; i++)
 		if (w->rows[i].ghost)
-			see(&w->rows[i], *e);
-	w->bytes += e->deed == GHOST_ASKED ? 0 : (double)e->body_bytes * did.weight;
+			see(&w->rows[i], *e, &j);
+	w->bytes += e->deed == GHOST_ASKED ? 0 : (double)e->body_bytes * weight;
 	pay(w, e);
 	if (++w->seen % ALIGN_EVERY == 0)
 		whatif_align(w);
