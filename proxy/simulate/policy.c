@@ -7,6 +7,7 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
+#include "proxy/simulate/choosing.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
 
@@ -29,6 +30,7 @@ struct policy {
 	struct lru *lru;
 	struct limit *limit;
 	struct sighting_settings rule;
+	struct choosing *choosing; /* NULL: the rule stays as it is */
 	struct budget budget;
 	uint32_t now_s;
 	uint64_t large_bytes; /* from which on all objects are in the sample */
@@ -37,32 +39,37 @@ struct policy {
 	double missed[POLICY_PARTS], written[POLICY_PARTS];
 };
 
-static struct ghost *
-make_ghost(const struct policy_spec *o, uint32_t most_rows)
+static struct ghost_options
+ghost_options(const struct policy_spec *o, uint32_t most_rows)
 {
-	return ghost_create(&(struct ghost_options){
+	return (struct ghost_options){
 		.disk_bytes = o->disk_bytes,
 		.reserve_bytes = baseline_reserve_bytes(o->disk_bytes, o->sights.memory.capacity),
 		.memory_bytes = o->memory_bytes,
 		.max_entries = most_rows,
 		.plain_urls = true,
-		.asked_before = o->sightings > 1});
+		.asked_before = o->sightings > 1};
 }
 
 struct policy *
 policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_rows)
 {
 	struct policy *p = NEW(struct policy);
+	struct ghost_options g = ghost_options(o, most_rows);
 	p->o = *o;
 	p->sights = sights;
 	p->rule = (struct sighting_settings){.sightings = o->sightings,
+					     .large_sightings = o->large_sightings,
 					     .max_object_bytes = o->max_object_bytes};
 	if (o->bound)
 		p->limit = limit_create();
 	else if (o->lru)
 		p->lru = lru_create(o->disk_bytes, most_rows);
 	else
-		p->ghost = make_ghost(o, most_rows);
+		p->ghost = ghost_create(&g);
+	g.plain_urls = false; /* of slices it is told which body's they are */
+	if (o->chooses)
+		p->choosing = choosing_create(o, &g);
 	return p;
 }
 
@@ -73,6 +80,7 @@ policy_destroy(struct policy **pp)
 	*pp = NULL;
 	if (!p)
 		return;
+	choosing_destroy(&p->choosing);
 	ghost_destroy(&p->ghost);
 	lru_destroy(&p->lru);
 	limit_destroy(&p->limit);
@@ -175,6 +183,10 @@ see(struct policy *p, const struct ghost_event *e)
 	if (did.wrote && sights_are_by_turns(p->sights))
 		sights_charge(p->sights, e->record_bytes * did.weight,
 			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
+	if (p->choosing) {
+		choosing_see(p->choosing, e, &did);
+		choosing_turn(p->choosing, sights_number(p->sights), e->now_s, &p->rule);
+	}
 	return did;
 }
 
@@ -291,13 +303,17 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 	bool wanted = ghost_is_on_disk(p->ghost, e->key);
 	e->validator = 0;
 	e->fresh_s = UINT32_MAX; /* its key tells the version */
-	e->joins = true;
+	e->joins = e->slice = true;
+	e->head = v->key.hi;
+	bool each = e->behind && e->sightings;
 	for (uint64_t i = from / SLICE_BYTES; i * SLICE_BYTES < until; i++) {
 		uint64_t at = i * SLICE_BYTES, left = v->bytes - at;
 		e->body_bytes = left < SLICE_BYTES ? left : SLICE_BYTES;
 		if (o.anew && (at < from || at + e->body_bytes > until))
 			continue;
 		e->refused = !wanted && is_slice_refused(p, v, j, i - from / SLICE_BYTES);
+		e->sightings = each && i > from / SLICE_BYTES;
+		e->behind = e->sightings ? i + 1 : 0;
 		e->key = slice_key(v, i);
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
@@ -341,12 +357,17 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 		.deed = v->kind == VISIT_PART ? GHOST_PART : GHOST_FETCHED,
 		/* The second part finds the head, and fetches the one slice that a small body is. */
 		.whole = v->kind != VISIT_PART || s.whole || known->first.times > 0,
+		.sightings = known->counts,
+		.behind = f.kind == SIGHTING_RANGE_BEHIND ? f.slice + 1 : 0,
+		.first = f.kind == SIGHTING_RANGE_FIRST,
 	};
 	e.refused = is_refused(p, v, &s);
 	if (v->changed && p->ghost)
 		ghost_forget(p->ghost, e.url);
 	else if (v->changed)
 		lru_forget(p->lru, e.key);
+	if (v->changed && p->choosing)
+		choosing_forget(p->choosing, e.url);
 	if (p->ghost && v->bytes > SLICE_BYTES && !p->o.in_one_piece)
 		visit_slices(p, v, &(struct judged){&f, known, e.refused}, &e);
 	else
@@ -377,6 +398,8 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 		ghost_thin(p->ghost, sample.halvings, sample.large_bytes);
 	else
 		lru_thin(p->lru, sample.halvings);
+	if (p->choosing)
+		choosing_thin(p->choosing, sample.halvings, sample.large_bytes);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
 		struct sights_known now_known = {0};
@@ -452,6 +475,9 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
 	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.missed / all) : 0;
 	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;
+	out->chooses = p->choosing != NULL;
+	if (p->choosing)
+		out->choice = *choosing_choice(p->choosing);
 	out->hit_ratio_error = all > 0 ? error_of_sum(p->missed) / all : 0;
 	out->written_error = error_of_sum(p->written);
 }

@@ -161,6 +161,12 @@ sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes)
 	turning_charge(&s->turning, bytes, turn_bytes);
 }
 
+uint64_t
+sights_number(const struct sights *s)
+{
+	return s->filter ? twice_filter_number(s->filter) : 0;
+}
+
 bool
 sights_are_by_turns(const struct sights *s)
 {

@@ -40,6 +40,7 @@ bool sights_is_behind(const struct visit *v);
  * ghost_turn_bytes. */
 bool sights_are_by_turns(const struct sights *s);
 void sights_prefetch(const struct sights *s, struct twice_key_hash h);
+uint64_t sights_number(const struct sights *s); /* of the filter's generation */
 void sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes);
 
 struct sights_facts {

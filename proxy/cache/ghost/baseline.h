@@ -21,7 +21,9 @@ struct cache;
 struct baseline_options {
 	struct ghost_options ghost;
 	struct twice_filter_options memory; /* of sightings, for what-if; capacity 0: none */
-	uint64_t budget_bytes_s;	    /* of writes, for what-if; 0: none (budget.h) */
+	bool chooses;			    /* likewise, as the next two: whatif.h */
+	unsigned sightings, large_sightings;
+	uint64_t budget_bytes_s; /* of writes, for what-if; 0: none (budget.h) */
 	unsigned budget_saved_s;
 	unsigned rings;	     /* one for each worker */
 	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
@@ -51,6 +53,10 @@ struct baseline_stats {
 	uint64_t dropped; /* events that found their ring full */
 };
 void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all notes are in it */
+
+/* whatif_settle and whatif_period of its what-if; false: there is none. */
+void baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings);
+bool baseline_period(struct baseline *b, bool from_here, struct choice_period *out);
 
 /* Writes the snapshot, of at most a hundredth of the disk; a warning when that fails. */
 void baseline_save(struct baseline *b);

@@ -313,17 +313,15 @@ would(const struct ghost_event *e, const struct shade *s)
 	return s && s->validator && s->validator == e->validator ? WOULD_VALIDATE : WOULD_FETCH;
 }
 
-/* It asks the origin: is that a request of its own? A slice comes with the request that asked for
- * others of its body, or for its head, a moment ago. Whether those were asked for a sample cannot
- * say: then a slice counts nothing. */
+/* It asks the origin, or not: is that a request of its own? A slice comes with what was asked for before it, of the
+ * same body and for the same client: that begins with the event of its head. */
 static bool
-is_request(struct ghost *g, const struct ghost_event *e)
+is_request(struct ghost *g, const struct ghost_event *e, bool asks)
 {
-	enum { TOGETHER_S = 60 };
 	struct ghost_asked *a = &g->asked[e->url % GHOST_ASKED_SLOTS];
-	bool together = a->url == (uint32_t)e->url && e->now_s < a->until_s;
-	*a = (struct ghost_asked){(uint32_t)e->url, e->now_s + TOGETHER_S};
-	return !e->joins || (!together && g->weight == 1);
+	bool together = e->slice && a->url == (uint32_t)e->url && a->asked;
+	*a = (struct ghost_asked){(uint32_t)e->url, asks || together};
+	return asks && !(e->joins && together);
 }
 
 static void
@@ -334,7 +332,7 @@ charge(struct ghost *g, const struct ghost_event *e, enum would w, uint32_t weig
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	bool our_request = asked && !e->joins, its_request = asks && is_request(g, e);
+	bool our_request = asked && !e->joins, its_request = is_request(g, e, asks);
 	g->n.extra_requests += our_request && !its_request ? weight : 0;
 	g->n.avoided_requests += its_request && !our_request ? weight : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * weight : 0;
@@ -416,12 +414,6 @@ purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 	return s;
 }
 
-static int64_t
-net_requests(const struct ghost *g)
-{
-	return (int64_t)(g->n.avoided_requests - g->n.extra_requests);
-}
-
 struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
@@ -430,7 +422,8 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	int64_t net = net_requests(g);
+	uint64_t more = g->n.extra_requests, less = g->n.avoided_requests, came = g->n.extra_bytes,
+		 spared = g->n.avoided_bytes;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	charge(g, e, would(e, s), did.weight);
@@ -439,7 +432,9 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	check(g);
 	assert(written(g) >= before); /* it is a counter */
 	did.written_bytes = written(g) - before;
-	did.net_requests = net_requests(g) - net;
+	did.net_requests =
+		(int64_t)(g->n.avoided_requests - less) - (int64_t)(g->n.extra_requests - more);
+	did.net_bytes = (int64_t)(g->n.avoided_bytes - spared) - (int64_t)(g->n.extra_bytes - came);
 	return did;
 }
 

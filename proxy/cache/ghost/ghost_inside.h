@@ -79,9 +79,10 @@ struct ghost {
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	uint32_t spanning;  /* the first of those that lie in several segments */
-	/* URLs that it asked for lately: slices of one body are asked for together. */
+	/* The last requests, and whether it asked an origin for them: slices of one body are asked for together. */
 	struct ghost_asked {
-		uint32_t url, until_s;
+		uint32_t url;
+		bool asked;
 	} asked[GHOST_ASKED_SLOTS];
 	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
