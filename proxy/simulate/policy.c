@@ -47,7 +47,8 @@ ghost_options(const struct policy_spec *o, uint32_t most_rows)
 		.reserve_bytes = baseline_reserve_bytes(o->disk_bytes, o->sights.memory.capacity),
 		.memory_bytes = o->memory_bytes,
 		.max_entries = most_rows,
-		.plain_urls = true};
+		.plain_urls = true,
+		.asked_before = o->sightings > 1};
 }
 
 struct policy *

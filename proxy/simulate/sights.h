@@ -1,6 +1,6 @@
 /* sights.h - a memory of sightings, asked for all visits of a batch: one of the proxy's filters, or
  * an exact set. What it knows does not depend on any cache, so that many policies share it; but for
- * one whose generations end with a quarter of a turn of a log, which belongs to the policy that has it.
+ * one whose generations end with a tenth of a turn of a log, which belongs to the policy that has it.
  */
 #ifndef SIMULATE_SIGHTS_H
 #define SIMULATE_SIGHTS_H
@@ -13,7 +13,7 @@ struct sights;
 struct sights_options {
 	struct twice_filter_options memory; /* rotate_after_s 0: as the proxy's auto */
 	bool exact;
-	bool by_turns; /* a generation is a quarter of a turn of the log, instead of a day */
+	bool by_turns; /* a generation is a tenth of a turn of the log, instead of a day */
 };
 
 /* NULL and a sentence. */

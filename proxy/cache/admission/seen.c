@@ -305,6 +305,7 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 		      (s->pair || twice_filter_has_generations(s->memory));
 	s->ticked_number = seen_generation(s->pair, s->memory);
 	atomic_store(&s->turning, s->ticked_number);
+	cache_expect(s->cache, o->memory.sightings > 1);
 	*out = s;
 	return 0;
 }
@@ -314,6 +315,7 @@ seen_settle(struct seen *s, const struct seen_rule *rule)
 {
 	seen_check(s);
 	seen_choice_settle(s, rule->sightings);
+	cache_expect(s->cache, rule->sightings != 1);
 	atomic_store_explicit(&s->fill_until, rule->fill_until, memory_order_relaxed);
 	atomic_store_explicit(&s->address_bytes, rule->address_bytes, memory_order_relaxed);
 	budget_settle(&s->budget, rule->write_budget_bytes_s, rule->write_budget_saved_s);

@@ -86,7 +86,7 @@ void seen_give_back(struct seen *s, const struct sighting *by, uint64_t bytes);
 bool seen_most_written(const struct seen *s, struct asker *who, uint64_t *bytes);
 
 /* So many bytes went to the disk because of a verdict, `by` or NULL: not what is only begun.
- * Where no time is set (memory.rotate_after_s 0), a generation ends with a quarter of a turn of
+ * Where no time is set (memory.rotate_after_s 0), a generation ends with a tenth of a turn of
  * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
  * the log grows, fails or is none, it is a day. A kind that takes locks for it ends at the next tick; stable has
  * no generations. */

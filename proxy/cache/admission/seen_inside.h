@@ -70,7 +70,7 @@ struct seen {
 	uint64_t max_object_bytes;
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
-	bool by_turns;			/* generations end with a quarter of a turn of the log */
+	bool by_turns;			/* generations end with a tenth of a turn of the log */
 	struct seen_ram ram;
 	_Atomic uint64_t turn_bytes; /* of the log, as of the last tick: turn.h */
 	_Atomic uint64_t turning;    /* the generation that admitted counts for */

@@ -62,7 +62,7 @@ bool baseline_period(struct baseline *b, bool from_here, struct choice_period *o
 void baseline_save(struct baseline *b);
 /* Room beside the log for the snapshots, of the filter (26 bits per key), of the baseline and of what
  * segments earned, and for those that replace them; at most a thirty-second of the disk, of small ones a sixteenth. There the
- * filter's is compressed and knows few keys: a generation is a quarter of a turn of the log. If it
+ * filter's is compressed and knows few keys: a generation is a tenth of a turn of the log. If it
  * has no room all the same, that is a warning. */
 uint64_t baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity);
 

@@ -230,6 +230,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .sampled_as = sampled_as(e),
 			      .large = is_large(g, sampled_as(e)),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
+			      .bodiless = e->body_bytes == 0,
 			      .validator = e->validator,
 			      .clean = e->purge_now,
 			      .fresh_until = fresh_until(e)};

@@ -32,6 +32,7 @@ struct ghost_options {
 	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
 	uint32_t max_entries;  /* 0: 32 Ki */
 	bool plain_urls;       /* no URL has variants: each event's url is its key */
+	bool asked_before;     /* it writes what was asked for before, as cache_expect; false: an ordinary cache */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);

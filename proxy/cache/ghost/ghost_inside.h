@@ -36,10 +36,16 @@ struct shade {
 	bool used, on_disk, in_ram;
 	bool large;	/* it stands for itself alone */
 	bool in_pieces; /* its body is larger than a fragment */
+	bool bodiless;	/* the head of a body in slices, or of none */
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
 enum { GHOST_ASKED_SLOTS = 64 };
+
+/* Generations of segments in which one copy took room. */
+struct ghost_took {
+	uint32_t first, last;
+};
 
 struct ghost {
 	/* All workers read these for each request, and they hardly ever change: on lines apart from
@@ -59,8 +65,9 @@ struct ghost {
 	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
 	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
 	uint32_t born_s;  /* the open batch */
+	uint32_t now_s;	  /* of the last event */
 	uint64_t heads;	  /* that left RAM unwritten, to be written: with their weights */
-	uint32_t took_first, took_last; /* generations that ghost_take took room in, of one copy */
+	struct ghost_took took; /* by ghost_take */
 	bool is_emptying; /* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
 	bool is_large; /* what is being written just now, meanwhile */

@@ -5,8 +5,9 @@
  *		4 segments of the log, 4 entries of the open segment
  *	rows    32 each, all numbers in the machine's order:
  *	          an object   8 key, 8 bytes (48 bits), in how many segments more it lies (13 bits),
- *	                      in pieces, large; 4 fresh_until, 4 validator, 4 url, 4 one
- *	          a segment   8 bytes in use, 8 earned, 4 generation, 4 is it open, 4 zero, 4 zero
+ *	                      in pieces, large, bodiless; 4 fresh_until, 4 validator, 4 url, 4 one
+ *	          a segment   8 bytes in use, 8 earned, 4 generation, 4 is it open,
+ *	                      4 bytes up to which records are small or zero, 4 zero
  *	sum     8 XXH3 of all before
  *
  * Segments come oldest first, each before its objects. A log of the same size goes on as the store
@@ -23,7 +24,8 @@
 #include <string.h>
 
 static const char MAGIC[8] = "TWghost4";
-static const uint64_t IN_PIECES = UINT64_C(1) << 62, LARGE = UINT64_C(1) << 61;
+static const uint64_t BODILESS = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62,
+		      LARGE = UINT64_C(1) << 61;
 enum { MOST_WEIGHT = 1 << 30, BYTES_BITS = 48, MOST_SPAN = (1 << 13) - 1 };
 enum { MOST_GENERATION = INT32_MAX };
 static const uint64_t MOST_EARNED = UINT64_C(1) << 56;
@@ -79,7 +81,7 @@ save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 			      atomic_load(&g->ledger.earned[n]),
 			      slot->generation,
 			      is_open,
-			      0,
+			      (uint32_t)g->ledger.small_bytes,
 			      0};
 	buf_add(out, (char *)&segment, sizeof segment);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
@@ -87,6 +89,7 @@ save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 		uint32_t span = s->last - s->first < MOST_SPAN ? s->last - s->first : MOST_SPAN;
 		struct row row = {s->key,
 				  s->bytes | (uint64_t)span << BYTES_BITS |
+					  (s->bodiless ? BODILESS : 0) |
 					  (s->in_pieces ? IN_PIECES : 0) | (s->large ? LARGE : 0),
 				  s->fresh_until,
 				  s->validator,
@@ -192,6 +195,8 @@ load_segment(struct ghost *g, const struct row *row)
 	ledger_restore(l, slot, row->validator ? SEGMENT_OPEN : SEGMENT_SEALED, row->fresh_until,
 		       row->key, 0);
 	atomic_store(&l->earned[slot], row->bytes < MOST_EARNED ? row->bytes : MOST_EARNED);
+	if (row->url)
+		ledger_set_small(l, row->url);
 	return slot;
 }
 
@@ -220,8 +225,8 @@ load_object(struct ghost *g, const struct row *row, uint32_t segment)
 	if (segment == GHOST_NONE) {
 		segment = ghost_take(g, bytes, in_pieces, large ? 1 : g->weight);
 	} else {
-		g->took_first = g->ledger.slots[segment].generation;
-		g->took_last = g->took_first + span_of(row);
+		g->took.first = g->ledger.slots[segment].generation;
+		g->took.last = g->took.first + span_of(row);
 	}
 	if (segment == GHOST_NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
 		return;
@@ -230,6 +235,7 @@ load_object(struct ghost *g, const struct row *row, uint32_t segment)
 				  .bytes = bytes,
 				  .sampled_as = size,
 				  .in_pieces = in_pieces,
+				  .bodiless = row->bytes & BODILESS,
 				  .large = large,
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,

@@ -88,9 +88,9 @@ ghost_join_segment(struct ghost *g, uint32_t i, uint32_t segment)
 	if (s->next != NONE)
 		g->shades[s->next].prev = i;
 	g->segments[segment] = i;
-	assert(g->took_first <= g->took_last);
-	s->first = g->took_first;
-	s->last = g->took_last;
+	assert(g->took.first <= g->took.last);
+	s->first = g->took.first;
+	s->last = g->took.last;
 	s->hits = 0;
 	s->fade = ledger_fades(&g->ledger);
 	if (s->first == s->last)

@@ -445,6 +445,7 @@ begin_row(struct whatif *w, enum whatif_row row)
 	g.disk_bytes = g.disk_bytes / 2 * kinds[row].disk;
 	g.memory_bytes = g.memory_bytes / 2 * kinds[row].memory;
 	g.max_entries = WHATIF_ENTRIES;
+	g.asked_before = c->sightings > 1;
 	c->disk_bytes = g.disk_bytes;
 	c->memory_bytes = g.memory_bytes;
 	c->ghost = ghost_create(&g);
