@@ -45,7 +45,7 @@ FACT(COUNT,   "origin",               "avoided_requests",    r->baseline.ghost.a
 FACT(COUNT,   "origin",               "avoided_bytes",       r->baseline.ghost.avoided_bytes,    "body bytes that the baseline would have fetched and we did not")
 FACT(LEVEL,   "origin",               "net_requests",        net_requests(r),                   "extra_requests less avoided_requests")
 FACT(LEVEL,   "origin",               "net_bytes",           net_bytes(r),                      "extra_bytes less avoided_bytes")
-FACT(COUNT,   "baseline",             "hits",                r->baseline.ghost.hits,             "requests that a cache that admits at first sight would have answered")
+FACT(COUNT,   "baseline",             "hits",                r->baseline.ghost.hits,             "requests that a cache that admits at first sight would have answered; of slices, their heads")
 FACT(COUNT,   "baseline",             "misses",              r->baseline.ghost.misses,           "requests that it would have fetched")
 FACT(COUNT,   "baseline",             "validated",           r->baseline.ghost.validated,        "requests for which its origin would have said 304")
 FACT(COUNT,   "baseline",             "dropped",             r->baseline.dropped,                "requests that it missed because it could not keep up")

@@ -21,6 +21,13 @@ url_of(const struct twice_seed *seed, const struct route *route, struct twice_ke
 	return twice_key_hash_of(seed, url.p, url.n).hi;
 }
 
+uint32_t
+bill_request(const struct txn *t)
+{
+	uint32_t place = (uint32_t)((uintptr_t)t >> 4), when = (uint32_t)t->begun_us;
+	return (place ^ when * UINT32_C(2654435761)) | 1;
+}
+
 static uint64_t
 hash_of(const struct twice_seed *seed, struct str s)
 {
@@ -135,6 +142,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.record_bytes = bytes,
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
+		.request = whole ? bill_request(t) : 0,
 		.sightings = t->sighting.recorded,
 		.always = is_always(t->route),
 		.now_s = (uint32_t)now,
@@ -175,12 +183,14 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
+		.request = whole ? f->filed.request : 0,
 		.sightings = sightings_of(f, deed),
 		.always = is_always(f->route),
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->filed.validator,
 		.deed = deed,
+		.behind = f->background,
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || is_always(f->route),
 		.refused = is_too_short(f->serve, f->route, &f->terms),
@@ -216,6 +226,7 @@ bill_slice_hit(const struct txn *t, const struct key *key, const struct object *
 {
 	struct ghost_event e = {.body_bytes = o->body_bytes,
 				.sampled_as = sliced_bytes(t->object),
+				.request = bill_request(t),
 				.deed = GHOST_HIT,
 				.joins = true};
 	bill_slice(t->serve, t->route, key, o->tags, &e);
@@ -228,7 +239,9 @@ bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
 	struct ghost_event e = {.body_bytes = bytes,
 				.sampled_as = whole_bytes,
 				.origin_bytes = bytes,
+				.request = f->filed.request,
 				.deed = GHOST_FETCHED,
+				.behind = f->background,
 				.joins = joins};
 	if (!backend_is_elsewhere(&f->backend))
 		bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);

@@ -4,11 +4,20 @@
 #define FRESH "Cache-Control: max-age=600\r\n"
 #define SHORT "Cache-Control: max-age=10\r\nAge: 20\r\n"
 
-enum { URLS = 60, BYTES = 60000, SMALL = 400, SMALL_BYTES = 12000 };
+enum {
+	URLS = 60,
+	BYTES = 60000,
+	SMALL = 400,
+	SMALL_BYTES = 12000,
+	FILMS = 6,
+	FILM_BYTES = 5 << 20
+};
 
 struct outcome {
 	double written, baseline, ratio, origin, net, hits;
-	char *stats; /* the whole of GET /stats */
+	double all_hits;	      /* the ratio that is said of a cache that admits all */
+	double requests, of_baseline; /* all; those that it has an answer, or none, for */
+	char *stats;		      /* the whole of GET /stats */
 };
 
 static void (*play)(void);
@@ -43,6 +52,10 @@ run(int sightings)
 			    origin_requests() - asked_before,
 			    edge_stat("origin.net_requests"),
 			    edge_stat("requests.hit_ratio"),
+			    edge_stat("requests.baseline_hit_ratio"),
+			    edge_stat("requests.total"),
+			    edge_stat("baseline.hits") + edge_stat("baseline.misses") +
+				    edge_stat("baseline.validated"),
 			    admin_get("/stats")};
 	edge_stop();
 	return o;
@@ -215,6 +228,39 @@ SCENARIO_IN(120, "what is said to be saved is what a second run shows: a restart
 	expect_true("a restart in the middle", restart_in_the_middle);
 	expect_true("a warm restart with hits only", warm_restart);
 	expect_true("ranges", ranges);
+}
+
+/* Whole films of five slices: some in a row, and each a while after the other. */
+static void
+films(void)
+{
+	for (int round = 0; round < 4; round++)
+		for (int i = 0; i < FILMS; i += round + 1) {
+			get(text("/film/%d", i));
+			get_with(text("/film/%d", (i + 3) % FILMS),
+				 "Range: bytes=1500000-4000000\r\n");
+		}
+}
+
+SCENARIO_IN(
+	120,
+	"a request counts once in the hit ratio of an ordinary cache, however many slices it touches")
+{
+	for (int i = 0; i < FILMS; i++)
+		origin_says(text("/film/%d", i), .fields = FRESH, .etag = "\"1\"",
+			    .pattern_bytes = FILM_BYTES, .ranges = true);
+	play = films;
+	struct outcome two = run(2), one = run(1);
+	note("hits %.3f, admitting all %.3f said, %.3f true; %.0f net origin requests", two.hits,
+	     two.all_hits, one.hits, two.net);
+	expect_that(two.hits < one.hits - 0.1, "two sightings hit less: %.3f and %.3f", two.hits,
+		    one.hits);
+	expect_that(two.all_hits > one.hits - 0.01 && two.all_hits < one.hits + 0.01,
+		    "%.3f are said where %.3f are true", two.all_hits, one.hits);
+	expect_that(one.all_hits == one.hits, "admitting all is said to hit %.3f, not %.3f",
+		    one.all_hits, one.hits);
+	expect_that(one.requests == one.of_baseline, "%.0f requests are %.0f of the baseline",
+		    one.requests, one.of_baseline);
 }
 
 /* ---- what if ------------------------------------------------------------------------------- */

@@ -208,9 +208,9 @@ END_TEST
 
 enum { HEAD = 100, SLICE = 1 << 20 };
 
-/* number 0: of the head. */
+/* request: of a client; 0: it stands for itself. number 0: of the head. */
 static void
-slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool joins)
+slice(struct ghost *g, uint32_t request, unsigned number, enum ghost_deed deed, bool joins)
 {
 	uint64_t bytes = number ? SLICE : HEAD;
 	ghost_see(g, &(struct ghost_event){.key = key(1000 + number),
@@ -218,9 +218,11 @@ slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool
 					   .record_bytes = bytes,
 					   .body_bytes = number ? SLICE : 0,
 					   .origin_bytes = deed == GHOST_HIT || !number ? 0 : SLICE,
-					   .now_s = now,
+					   .now_s = request ? 1000 : 0,
 					   .fresh_s = 10000,
 					   .validator = 7,
+					   .request = request,
+					   .slice = number,
 					   .deed = (uint8_t)deed,
 					   .joins = joins,
 					   .whole = true});
@@ -230,18 +232,19 @@ slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool
 static const struct {
 	const char *says, *holds, *fetched, *answered;
 	uint64_t extra, avoided;
+	int64_t missed; /* it needs an origin where we did not */
 } bodies[] = {
 	/* clang-format off */
-	{"both fetch all", "", "01234", "", 0, 0},
-	{"both have all", "01234", "", "01234", 0, 0},
-	{"it has nothing, we answer", "", "", "01234", 0, 1},
-	{"it has the head alone, we answer", "0", "", "01234", 0, 1},
-	{"it lacks some in the middle, we answer", "014", "", "01234", 0, 1},
-	{"it lacks the head alone, we answer", "1234", "", "01234", 0, 1},
-	{"it has all, we lack some", "01234", "34", "012", 1, 0},
-	{"both lack some", "012", "34", "012", 0, 0},
-	{"each lacks others", "034", "34", "012", 1, 1},
-	{"it has the head alone, we fetch all", "0", "01234", "", 1, 1},
+	{"both fetch all", "", "01234", "", 0, 0, 0},
+	{"both have all", "01234", "", "01234", 0, 0, 0},
+	{"it has nothing, we answer", "", "", "01234", 0, 1, 1},
+	{"it has the head alone, we answer", "0", "", "01234", 0, 1, 1},
+	{"it lacks some in the middle, we answer", "014", "", "01234", 0, 1, 1},
+	{"it lacks the head alone, we answer", "1234", "", "01234", 0, 1, 1},
+	{"it has all, we lack some", "01234", "34", "012", 1, 0, -1},
+	{"both lack some", "012", "34", "012", 0, 0, 0},
+	{"each lacks others", "034", "34", "012", 1, 1, 0},
+	{"it has the head alone, we fetch all", "0", "01234", "", 1, 1, 0},
 	/* clang-format on */
 };
 
@@ -258,7 +261,7 @@ START_TEST(bill_of_slices)
 		if (!fetches && !strchr(bodies[_i].answered, c))
 			continue;
 		bool joins = fetches ? fetched > 0 : n > 0;
-		slice(g, 1000, n, fetches ? GHOST_FETCHED : GHOST_HIT, joins);
+		slice(g, 1, n, fetches ? GHOST_FETCHED : GHOST_HIT, joins);
 		fetched += fetches;
 	}
 	struct ghost_stats s = stats_of(g);
@@ -266,6 +269,36 @@ START_TEST(bill_of_slices)
 		      says, (unsigned long long)s.extra_requests);
 	ck_assert_msg(s.avoided_requests - was.avoided_requests == bodies[_i].avoided,
 		      "%s: avoided %llu", says, (unsigned long long)s.avoided_requests);
+	ghost_destroy(&g);
+}
+END_TEST
+
+/* It comes in three trips, of which each is a request to the origin, and none behind a client's back. */
+START_TEST(a_client_that_misses_slices_misses_once)
+{
+	struct ghost *g = make(1 << 30, 0);
+	for (unsigned n = 0; n < 5; n++)
+		slice(g, 0, n, GHOST_FETCHED, n > 0);
+	struct ghost_stats was = stats_of(g);
+	slice(g, 1, 0, GHOST_HIT, false);
+	for (unsigned n = 1; n < 5; n += 2)
+		slice(g, 1, n, GHOST_FETCHED, false);
+	struct ghost_stats s = stats_of(g);
+	ck_assert_uint_eq(s.extra_requests - was.extra_requests, 2);
+	ck_assert_int_eq(s.net_missed - was.net_missed, -1);
+	ck_assert_uint_eq(s.hits - was.hits, 1);
+	ck_assert_uint_eq(s.misses, 1);
+	slice(g, 1 + GHOST_REQUEST_SLOTS, 1, GHOST_FETCHED, false); /* another client's */
+	ck_assert_int_eq(stats_of(g).net_missed - was.net_missed, -2);
+	ghost_see(g, &(struct ghost_event){.key = key(1000),
+					   .url = key(1),
+					   .record_bytes = HEAD,
+					   .now_s = 2000,
+					   .fresh_s = 10000,
+					   .deed = GHOST_FETCHED,
+					   .behind = true,
+					   .whole = true});
+	ck_assert_int_eq(stats_of(g).net_missed - was.net_missed, -2);
 	ghost_destroy(&g);
 }
 END_TEST
@@ -873,9 +906,10 @@ END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), TEST(learns_of_purges_when_it_is_asked),
-     LOOP(bill, bills), LOOP(bill_of_slices, bodies), TEST(what_is_forgotten_leaves_ram_too),
-     TEST(counts_what_it_writes_at_once), LOOP(carries_hot_bodies_in_pieces, samples),
-     TEST(an_object_may_take_half_the_log), TEST(a_forgotten_url_takes_its_variants_along),
+     LOOP(bill, bills), LOOP(bill_of_slices, bodies), TEST(a_client_that_misses_slices_misses_once),
+     TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
+     LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
+     TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TEST(evicts_the_cold_and_keeps_the_hot),
      TEST(a_body_in_pieces_pays_each_segment_for_its_part), TEST(a_sample_forecasts_the_whole),
      TEST(a_sample_holds_all_that_is_large), TEST(without_a_disk_there_is_nothing_to_compare),

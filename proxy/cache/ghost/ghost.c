@@ -300,9 +300,7 @@ touch(struct ghost *g, struct shade *s, const struct ghost_event *e)
 	return false;
 }
 
-enum would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
-
-static enum would
+static enum ghost_would
 would(const struct ghost_event *e, const struct shade *s)
 {
 	if (s && e->now_s < s->fresh_until)
@@ -310,34 +308,6 @@ would(const struct ghost_event *e, const struct shade *s)
 	if (!e->whole || e->deed == GHOST_ASKED)
 		return WOULD_PASS; /* as we did */
 	return s && s->validator && s->validator == e->validator ? WOULD_VALIDATE : WOULD_FETCH;
-}
-
-/* It asks the origin: is that a request of its own? A slice comes with the request that asked for
- * others of its body, or for its head, a moment ago. Whether those were asked for a sample cannot
- * say: then a slice counts nothing. */
-static bool
-is_request(struct ghost *g, const struct ghost_event *e)
-{
-	enum { TOGETHER_S = 60 };
-	struct ghost_asked *a = &g->asked[e->url % GHOST_ASKED_SLOTS];
-	bool together = a->url == (uint32_t)e->url && e->now_s < a->until_s;
-	*a = (struct ghost_asked){(uint32_t)e->url, e->now_s + TOGETHER_S};
-	return !e->joins || (!together && g->weight == 1);
-}
-
-static void
-charge(struct ghost *g, const struct ghost_event *e, enum would w, uint32_t weight)
-{
-	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes;
-	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
-	if (w == WOULD_PASS && !asked)
-		return; /* nothing is known of what it would have passed */
-	bool our_request = asked && !e->joins, its_request = asks && is_request(g, e);
-	g->n.extra_requests += our_request && !its_request ? weight : 0;
-	g->n.avoided_requests += its_request && !our_request ? weight : 0;
-	g->n.extra_bytes += ours > its ? (ours - its) * weight : 0;
-	g->n.avoided_bytes += its > ours ? (its - ours) * weight : 0;
 }
 
 /* This must hold between any two events; ghost_check looks at everything. */
@@ -357,7 +327,7 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
 	s->clean = e->purge_now;
-	g->n.validated += ghost_weight(g, s);
+	g->n.validated += e->slice ? 0 : ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
 	if (s->in_ram) /* the head is written when it leaves */
 		s->unwritten = true;
@@ -377,10 +347,11 @@ written(const struct ghost *g)
 static enum ghost_answer
 answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t weight, bool *wrote)
 {
+	uint32_t counted = e->slice ? 0 : weight;
 	switch (would(e, s)) {
 	case WOULD_ANSWER: {
 		bool from_ram = s->in_ram;
-		g->n.hits += weight;
+		g->n.hits += counted;
 		*wrote = touch(g, s, e);
 		return from_ram ? GHOST_FROM_RAM : GHOST_FROM_DISK;
 	}
@@ -388,7 +359,7 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t w
 		*wrote = validate(g, e, s);
 		return GHOST_VALIDATED;
 	case WOULD_FETCH:
-		g->n.misses += weight;
+		g->n.misses += counted;
 		*wrote = write_anew(g, e);
 		return GHOST_MISSED;
 	case WOULD_PASS:
@@ -415,12 +386,6 @@ purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 	return s;
 }
 
-static int64_t
-net_requests(const struct ghost *g)
-{
-	return (int64_t)(g->n.avoided_requests - g->n.extra_requests);
-}
-
 struct ghost_did
 ghost_see(struct ghost *g, const struct ghost_event *e)
 {
@@ -429,16 +394,16 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	int64_t net = net_requests(g);
+	int64_t net = g->n.net_missed;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
-	charge(g, e, would(e, s), did.weight);
+	ghost_charge(g, e, would(e, s), did.weight);
 	did.answer = answer(g, e, s, did.weight, &did.wrote);
 	ghost_write_heads(g);
 	check(g);
 	assert(written(g) >= before); /* it is a counter */
 	did.written_bytes = written(g) - before;
-	did.net_requests = net_requests(g) - net;
+	did.net_missed = g->n.net_missed - net;
 	return did;
 }
 

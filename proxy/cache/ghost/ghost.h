@@ -61,12 +61,15 @@ struct ghost_event {
 	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
 	 * with, so it learns of these when the object is asked for. */
 	uint64_t purge_now, gone_at, stale_at;
+	uint32_t
+		request; /* of a client, told from others: several events tell of it; 0: this one tells all */
 	uint8_t deed;	   /* enum ghost_deed */
 	uint8_t sightings; /* that it is worth, those of who waited for it included */
 	bool always;	   /* its route admits it at first sight */
 	bool slice;	   /* of the body whose head is the object of key url */
-	bool joins;	   /* of a request that another event counts: a slice besides the first */
-	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
+	bool joins; /* of a trip to an origin that another event counts: a slice besides the first */
+	bool behind;  /* no client waited for it */
+	bool whole;   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
@@ -85,7 +88,9 @@ struct ghost_did {
 	bool wrote;	 /* the object itself, on this event */
 	uint32_t weight; /* how many keys this one stands for */
 	uint64_t written_bytes;
-	int64_t net_requests; /* to origins: its own less ours, as often as the key counts */
+	/* Requests of clients that needed an origin: its own less ours, as often as the key counts; each
+	 * once, however many slices it touches. */
+	int64_t net_missed;
 };
 
 /* Whether the key is in the sample, with this size (sampled_as): else the event would change nothing.
@@ -112,7 +117,9 @@ void ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes);
 uint64_t ghost_large_from(const struct ghost *g);
 
 struct ghost_stats {
-	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */
+	/* Scaled up from the sample. A body in slices counts once, by its head. */
+	uint64_t written_bytes, hits, misses, validated;
+	int64_t net_missed; /* the sum of ghost_did.net_missed */
 	/* The bill: what we asked the origin for and the ghost would have had; what we had and it
 	 * would have asked for. Bytes are of bodies. */
 	uint64_t extra_requests, extra_bytes, avoided_requests, avoided_bytes;

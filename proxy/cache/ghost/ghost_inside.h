@@ -39,7 +39,20 @@ struct shade {
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
-enum { GHOST_ASKED_SLOTS = 64 };
+/* Of what is asked for in several events. */
+enum { GHOST_ASKED_SLOTS = 64, GHOST_REQUEST_SLOTS = 1024 };
+struct ghost_bill {
+	/* URLs that it asked for lately: slices of one body are asked for together. */
+	struct ghost_asked {
+		uint32_t url, until_s;
+	} asked[GHOST_ASKED_SLOTS];
+	/* Requests of clients for bodies in slices, of which more events may come: did it need an
+	 * origin, here and there? */
+	struct ghost_request {
+		uint32_t id;
+		bool ours, its;
+	} requests[GHOST_REQUEST_SLOTS];
+};
 
 struct ghost {
 	/* All workers read these for each request, and they hardly ever change: on lines apart from
@@ -72,13 +85,15 @@ struct ghost {
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	uint32_t spanning;  /* the first of those that lie in several segments */
-	/* URLs that it asked for lately: slices of one body are asked for together. */
-	struct ghost_asked {
-		uint32_t url, until_s;
-	} asked[GHOST_ASKED_SLOTS];
+	struct ghost_bill bill;
 	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
 };
+
+/* ghost_bill.c. What becomes of an event, for its key stands for so many, goes into the bill. */
+enum ghost_would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
+void
+ghost_charge(struct ghost *g, const struct ghost_event *e, enum ghost_would w, uint32_t weight);
 
 /* ghost_table.c. The slot with this key, or the empty one where it would go. */
 uint32_t ghost_slot(const struct ghost *g, uint64_t key);

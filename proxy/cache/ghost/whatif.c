@@ -225,7 +225,7 @@ see(struct whatif_cell *c, struct ghost_event e)
 	if (did.weight < 2)
 		return; /* it stands for itself: there is no doubt about it */
 	unsigned part = (unsigned)(e.key >> PART_SHIFT) % WHATIF_PARTS;
-	c->asked[part] += (double)did.net_requests;
+	c->asked[part] += (double)did.net_missed;
 	c->written[part] += (double)did.written_bytes;
 }
 
