@@ -49,6 +49,7 @@ keep(struct keeper *k)
 	struct cache_stats stats;
 	cache_stats(k->shelves->cache, &stats);
 	seen_tick(k->shelves->seen, now_s(), now_ms(), &stats);
+	baseline_tick(k->shelves->baseline, now_ms());
 	chronicle_tick(k->chronicle);
 	cache_watch(k->shelves->cache);
 }

@@ -693,6 +693,91 @@ START_TEST(a_snapshot_of_a_ghost_with_memory_is_whole)
 }
 END_TEST
 
+/* Those that lie on its disk. */
+static unsigned
+held(const struct ghost *g, const struct ghost *also_by)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		n += g->shades[i].used && g->shades[i].on_disk &&
+		     ghost_is_on_disk(also_by, g->shades[i].key);
+	return n;
+}
+
+/* Objects large and small, some hot, some changed, some purged; several turns of the log. */
+static void
+busy_day(struct ghost *g, unsigned from, unsigned until, struct buf *rows)
+{
+	unsigned x = 1;
+	for (unsigned i = from; i < until; i++) {
+		x = x * 1664525 + 1013904223;
+		uint64_t is = x >> 31 ? (x >> 8) % 700 : 10000 + i, mixed = key(is);
+		uint64_t bytes = 1000 + mixed % 30000 + (mixed % 50 == 0 ? 1500000 : 0);
+		asked(g, is, bytes, 1000 + i / 50, 1 + (uint32_t)(i / 4000 % 2));
+		if (i % 97 == 0)
+			ghost_forget(g, key((x >> 8) % 700));
+		if (i % 500 == 0)
+			ck_assert(ghost_journal_take(g, rows));
+	}
+	ck_assert(ghost_journal_take(g, rows));
+}
+
+/* restored: from a snapshot in the middle; else from nothing. */
+START_TEST(a_journal_comes_to_the_same_objects)
+{
+	bool restored = _i;
+	struct ghost_options o = {.disk_bytes = 64 << 20, .memory_bytes = 2 << 20};
+	struct ghost *g = ghost_create(&o), *again = ghost_create(&o);
+	struct buf rows = {0}, bytes = {0};
+	ghost_journal_begin(g);
+	busy_day(g, 0, 8000, &rows);
+	if (restored) {
+		ghost_snapshot_save(g, 1, 1 << 24, &bytes);
+		ck_assert_ptr_null(ghost_snapshot_load(again, 1, buf_str(&bytes)));
+		ghost_journal_begin(g);
+		rows.n = 0;
+		busy_day(g, 8000, 12000, &rows);
+	}
+	ghost_journal_replay(again, buf_str(&rows));
+	ghost_check(again);
+	unsigned n = held(g, g);
+	ck_assert_uint_gt(n, 1000);
+	ck_assert_uint_eq(held(g, again), n);
+	ck_assert_uint_eq(held(again, again), n);
+	ck_assert_uint_eq(again->ledger.generation, g->ledger.generation);
+	for (uint32_t i = 0; i < g->shades_n; i++) {
+		const struct shade *s = &g->shades[i];
+		const struct shade *t = s->used && s->on_disk ? ghost_find(again, s->key) : NULL;
+		ck_assert(!t || s->unwritten || t->fresh_until == s->fresh_until);
+		ck_assert(!t || s->unwritten || t->validator == s->validator);
+		ck_assert(!t || (t->bytes == s->bytes && t->url == s->url));
+	}
+	ck_assert_uint_eq(stats_of(again).written_bytes, 0);
+	buf_fini(&rows);
+	buf_fini(&bytes);
+	ghost_destroy(&g);
+	ghost_destroy(&again);
+}
+END_TEST
+
+START_TEST(a_journal_says_when_only_a_snapshot_tells)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct buf rows = {0};
+	asked(g, 1, URL_BYTES, 0, 0);
+	ck_assert(ghost_journal_take(g, &rows) && rows.n == 0); /* nobody asked for it */
+	ghost_journal_begin(g);
+	asked(g, 2, URL_BYTES, 0, 0);
+	ck_assert(ghost_journal_take(g, &rows) && rows.n > 0);
+	ghost_thin(g, 1, UINT64_MAX);
+	ck_assert(!ghost_journal_take(g, &rows));
+	ghost_journal_begin(g);
+	ck_assert(ghost_journal_take(g, &rows));
+	buf_fini(&rows);
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(a_damaged_snapshot_changes_nothing)
 {
 	struct ghost *a = make(16 << 20, 0), *b = make(16 << 20, 0);
@@ -916,7 +1001,9 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(a_snapshot_goes_on_where_it_ended), TEST(a_snapshot_of_a_full_log_keeps_every_object),
      TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
-     TEST(a_snapshot_of_a_ghost_with_memory_is_whole), TEST(a_damaged_snapshot_changes_nothing),
-     TIMES(saved_is_exactly_the_one_hit_share, 2),
+     TEST(a_snapshot_of_a_ghost_with_memory_is_whole),
+     TIMES(a_journal_comes_to_the_same_objects, 2), TEST(a_journal_says_when_only_a_snapshot_tells),
+     TIMES(a_journal_comes_to_the_same_objects, 2), TEST(a_journal_says_when_only_a_snapshot_tells),
+     TEST(a_damaged_snapshot_changes_nothing), TIMES(saved_is_exactly_the_one_hit_share, 2),
      TIMES(told_what_the_rule_refuses_it_does_as_the_cache_does, 3),
      TEST(a_lifetime_without_end_ends_never), TEST(what_is_refused_is_written_at_its_next_sight))

@@ -67,6 +67,7 @@ sample_again(struct ghost *g, uint32_t i)
 static void
 sample_all_again(struct ghost *g)
 {
+	g->journal.is_lost = true;
 	for (uint32_t i = 0; i < g->shades_n; i++)
 		sample_again(g, i);
 	ghost_shrink_ram(g, 0);
@@ -188,6 +189,7 @@ ghost_add(struct ghost *g, const struct shade *s, uint32_t segment)
 	uint32_t i = add(g, s);
 	g->shades[i].on_disk = true;
 	ghost_join_segment(g, i, segment);
+	ghost_note(g, &g->shades[i], GHOST_PUT);
 }
 
 static void
@@ -254,7 +256,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 {
 	struct shade *old = ghost_find(g, e->key);
 	if (old)
-		ghost_drop(g, (uint32_t)(old - g->shades));
+		ghost_lose(g, (uint32_t)(old - g->shades));
 	if (!ghost_make_room(g) || !ghost_samples(g, e->key, sampled_as(e)))
 		return false;
 	if (is_refused(g, e)) {
@@ -282,6 +284,7 @@ write_from_ram(struct ghost *g, struct shade *s)
 	s->on_disk = true;
 	ghost_join_segment(g, i, segment);
 	ram_policy_moved(&g->ram, &s->node, true);
+	ghost_note(g, s, GHOST_PUT);
 	return true;
 }
 
@@ -329,10 +332,12 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 	s->clean = e->purge_now;
 	g->n.validated += e->slice ? 0 : ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
-	if (s->in_ram) /* the head is written when it leaves */
+	if (s->in_ram) { /* the head is written when it leaves */
 		s->unwritten = true;
-	else
-		ghost_write(g, GHOST_HEAD_BYTES, false, ghost_weight(g, s));
+		return wrote;
+	}
+	ghost_write(g, GHOST_HEAD_BYTES, false, ghost_weight(g, s));
+	ghost_note(g, s, GHOST_NEW_HEAD);
 	return wrote;
 }
 
@@ -378,11 +383,13 @@ purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 		return NULL;
 	uint64_t since = s->clean ? s->clean : g->purge_start;
 	if (e->gone_at > since) {
-		ghost_drop(g, (uint32_t)(s - g->shades));
+		ghost_lose(g, (uint32_t)(s - g->shades));
 		return NULL;
 	}
-	if (e->stale_at > since && s->fresh_until > e->now_s)
+	if (e->stale_at > since && s->fresh_until > e->now_s) {
 		s->fresh_until = e->now_s;
+		ghost_note(g, s, GHOST_NEW_HEAD);
+	}
 	return s;
 }
 
@@ -405,37 +412,6 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	did.written_bytes = written(g) - before;
 	did.net_missed = g->n.net_missed - net;
 	return did;
-}
-
-void
-ghost_forget(struct ghost *g, uint64_t url)
-{
-	if (!g->ledger.limit)
-		return;
-	struct shade *plain = g->o.plain_urls ? ghost_find(g, url) : NULL;
-	if (plain)
-		ghost_drop(g, (uint32_t)(plain - g->shades));
-	for (uint32_t i = *ghost_bucket(g, (uint32_t)url), next; i != NONE; i = next) {
-		next = g->shades[i].url_next;
-		if (g->shades[i].url == (uint32_t)url)
-			ghost_drop(g, i);
-	}
-}
-
-void
-ghost_forget_host(struct ghost *g, uint32_t host)
-{
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used && (g->shades[i].host | 1) == (host | 1))
-			ghost_drop(g, i);
-}
-
-void
-ghost_forget_all(struct ghost *g)
-{
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used)
-			ghost_drop(g, i);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -490,6 +466,7 @@ ghost_destroy(struct ghost **pg)
 	free(g->table);
 	free(g->urls);
 	free(g->segments);
+	buf_fini(&g->journal.rows);
 	free(g);
 }
 

@@ -138,6 +138,14 @@ void ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct bu
  * was. The bytes may be anything at all. */
 const char *ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes);
 
+/* From now on it notes what comes to lie on its disk, and leaves it otherwise than by eviction. */
+void ghost_journal_begin(struct ghost *g);
+/* Moves what was noted behind out. False: the sample has changed since, and only a snapshot tells. */
+bool ghost_journal_take(struct ghost *g, struct buf *out);
+/* The same once more, in a ghost that is as that one was when it began, or was restored from there. The
+ * bytes may be anything at all. */
+void ghost_journal_replay(struct ghost *g, struct str rows);
+
 void ghost_check(const struct ghost *g);
 
 #endif

@@ -54,6 +54,18 @@ struct ghost_bill {
 	} requests[GHOST_REQUEST_SLOTS];
 };
 
+/* Generations of segments, in which something lies. */
+struct ghost_span {
+	uint32_t first, last;
+};
+
+/* Rows of what came to lie on disk, and left it, since somebody asked last (ghost_snapshot.c). */
+struct ghost_journal {
+	struct buf rows;
+	bool is_on;
+	bool is_lost; /* the sample is another one, or nobody asks */
+};
+
 struct ghost {
 	/* All workers read these for each request, and they hardly ever change: on lines apart from
 	 * what every event writes. */
@@ -68,13 +80,13 @@ struct ghost {
 	struct ledger ledger;
 	struct packing packing;
 	uint64_t fragment_bytes;
-	uint64_t charged; /* as written, of what the open batch holds */
-	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
-	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
-	uint32_t born_s;  /* the open batch */
-	uint64_t heads;	  /* that left RAM unwritten, to be written: with their weights */
-	uint32_t took_first, took_last; /* generations that ghost_take took room in, of one copy */
-	bool is_emptying; /* a segment; and, while that: a large body is being carried */
+	uint64_t charged;	/* as written, of what the open batch holds */
+	int64_t overhead;	/* of closed batches and of footers, beyond what was charged */
+	int64_t owed;		/* at most 0: charged too much, and not yet left off */
+	uint32_t born_s;	/* the open batch */
+	uint64_t heads;		/* that left RAM unwritten, to be written: with their weights */
+	struct ghost_span took; /* by ghost_take, of one copy */
+	bool is_emptying;	/* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
 	bool is_large; /* what is being written just now, meanwhile */
 	struct ram_policy ram;
@@ -86,6 +98,7 @@ struct ghost {
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	uint32_t spanning;  /* the first of those that lie in several segments */
 	struct ghost_bill bill;
+	struct ghost_journal journal;
 	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
 };
@@ -105,6 +118,8 @@ uint32_t *ghost_bucket(const struct ghost *g, uint32_t url);
 void ghost_join_url(struct ghost *g, uint32_t i);
 /* Out of the table and its URL, when it is nowhere any more. */
 void ghost_release(struct ghost *g, uint32_t i);
+/* It is forgotten. */
+void ghost_lose(struct ghost *g, uint32_t i);
 /* From wherever it is. */
 void ghost_drop(struct ghost *g, uint32_t i);
 void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
@@ -112,6 +127,30 @@ void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
 void ghost_promote(struct ghost *g, struct shade *s);
 uint32_t *ghost_slots(uint32_t *old, uint32_t n);
 void ghost_grow(struct ghost *g, uint32_t n);
+
+/* ghost_rows.c. An object or a segment, in a snapshot or the journal: ghost_snapshot.c says how. */
+struct ghost_row {
+	uint64_t key, bytes;
+	uint32_t fresh_until, validator, url, host; /* host: odd, so that no object's is 0 */
+};
+enum {
+	ROW_BYTES_BITS = 48,
+	ROW_MOST_SPAN = (1 << 13) - 1,
+	ROW_CHANGE_BITS = 38,
+	ROW_BACK_BITS = 40,
+	ROW_MOST_CHANGE = 3,
+	ROW_MOST_BACK = 255
+};
+#define ROW_LARGE     (UINT64_C(1) << 61)
+#define ROW_IN_PIECES (UINT64_C(1) << 62)
+struct ghost_row ghost_row(const struct shade *s, uint32_t span);
+
+/* For the journal: it lies on disk now; its head is another one; it lies there no more.
+ * And of segments: it was opened, for the one before is full; or it is being emptied, and what is carried is put
+ * behind that. */
+enum ghost_change { GHOST_PUT, GHOST_NEW_HEAD, GHOST_GONE };
+void ghost_note(struct ghost *g, const struct shade *s, enum ghost_change what);
+void ghost_note_segment(struct ghost *g, uint32_t generation, bool opened);
 
 /* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
  * nothing may be left by then; GHOST_NONE: there is no room at all. */
@@ -122,6 +161,10 @@ void ghost_fade(const struct ghost *g, struct shade *s);
 void ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes);
 /* The same as ghost_take, counted as written. */
 uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight);
+/* A sealed one: what is worth it is carried, and the rest is gone. */
+void ghost_empty_segment(struct ghost *g, uint32_t segment);
+/* The next one, whatever room the one before has left. */
+void ghost_open_segment(struct ghost *g);
 /* Room that is in use and belongs to no shade. */
 void ghost_take_dead(struct ghost *g, uint64_t bytes);
 /* The heads of what has left RAM. */
