@@ -94,8 +94,8 @@ stop_origin() { # it says then what it served
 
 # ---- proxies: each start_* sets PROXY (its first pid) and PORT ----------------------------------
 
-start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]; SETTINGS: a line of YAML more; TLS_LISTEN: https://...
-	PORT=$(free_port) ADMIN=$(free_port)
+start_twice() { # cache dir, disk bytes, memory bytes, sightings [, cores prefix]; SETTINGS: a line of YAML more; TLS_LISTEN: https://...; AT: the port
+	PORT=${AT:-$(free_port)} ADMIN=$(free_port)
 	cat >"$WORK/twice.yaml" <<-EOF
 		listen: [ "127.0.0.1:$PORT"${TLS_LISTEN:+, "$TLS_LISTEN"} ]
 		admin: "127.0.0.1:$ADMIN"

@@ -93,7 +93,7 @@ hit_ratio(const struct report *r)
 static double
 baseline_hit_ratio(const struct report *r)
 {
-	double hits = (double)r->n[METRIC_HITS] + (double)net_requests(r);
+	double hits = (double)r->n[METRIC_HITS] - (double)r->baseline.ghost.net_missed;
 	return between_0_and_1(share(hits, (double)r->n[METRIC_REQUESTS]));
 }
 

@@ -66,8 +66,9 @@ files_earned_name(unsigned disk, char to[CACHE_EARNED_NAME])
 static uint64_t
 others_bytes(const struct cache *c, const char *name)
 {
-	static const char *const names[] = {"filter", "filter.old", "sightings", "baseline",
-					    "whatif", "history",    CACHE_EARNED};
+	static const char *const names[] = {"filter",	"filter.old",	"sightings",
+					    "baseline", "baseline.log", "whatif",
+					    "history",	CACHE_EARNED};
 	uint64_t sum = 0;
 	struct stat st;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

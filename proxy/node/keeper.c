@@ -66,6 +66,7 @@ keep(struct keeper *k)
 	choose(sh);
 	struct sighting_settings now = seen_settings(sh->seen);
 	baseline_settle(sh->baseline, now.sightings, now.large_sightings);
+	baseline_tick(sh->baseline, now_ms());
 	chronicle_tick(k->chronicle);
 	cache_watch(k->shelves->cache);
 }

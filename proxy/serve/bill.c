@@ -21,6 +21,13 @@ url_of(const struct twice_seed *seed, const struct route *route, struct twice_ke
 	return twice_key_hash_of(seed, url.p, url.n).hi;
 }
 
+uint32_t
+bill_request(const struct txn *t)
+{
+	uint32_t place = (uint32_t)((uintptr_t)t >> 4), when = (uint32_t)t->begun_us;
+	return (place ^ when * UINT32_C(2654435761)) | 1;
+}
+
 static uint64_t
 hash_of(const struct twice_seed *seed, struct str s)
 {
@@ -142,6 +149,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.record_bytes = bytes,
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
+		.request = whole ? bill_request(t) : 0,
 		.sightings = t->sighting.recorded,
 		.always = is_always(t->route),
 		.now_s = (uint32_t)now,
@@ -183,12 +191,14 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.origin_bytes = origin_bytes,
+		.request = whole ? f->filed.request : 0,
 		.sightings = sightings_of(f, deed),
 		.always = is_always(f->route),
 		.now_s = (uint32_t)now_s(),
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->filed.validator,
 		.deed = deed,
+		.background = f->background,
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || is_always(f->route),
 		.refused = is_too_short(f->serve, f->route, &f->terms),
@@ -237,15 +247,19 @@ bill_slice(struct serve *s, const struct route *route, const struct billed_slice
 void
 bill_slice_hit(const struct txn *t, const struct billed_slice *s, const struct object *o)
 {
-	struct ghost_event e = {.head = t->key.sighting.hi, .deed = GHOST_HIT};
+	struct ghost_event e = {
+		.head = t->key.sighting.hi, .request = bill_request(t), .deed = GHOST_HIT};
 	bill_slice(t->serve, t->route, s, o->tags, &e);
 }
 
 void
 bill_slice_fetched(const struct fill *f, const struct billed_slice *s)
 {
-	struct ghost_event e = {
-		.head = f->key.sighting.hi, .origin_bytes = s->bytes, .deed = GHOST_FETCHED};
+	struct ghost_event e = {.head = f->key.sighting.hi,
+				.origin_bytes = s->bytes,
+				.request = f->filed.request,
+				.background = f->background,
+				.deed = GHOST_FETCHED};
 	if (!backend_is_elsewhere(&f->backend))
 		bill_slice(f->serve, f->route, s, buf_str(&f->tags), &e);
 }

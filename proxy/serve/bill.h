@@ -9,6 +9,8 @@
 #include "proxy/cache/ghost/ghost.h"
 #include "proxy/serve/fill.h"
 
+/* By this the baseline tells events of t from those of others. */
+uint32_t bill_request(const struct txn *t);
 /* t was answered from o, a stored object or a part of one of body_bytes, and no origin was asked.
  */
 void bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes);

@@ -43,7 +43,8 @@ struct fill_filed {
 	struct twice_key_hash hash;
 	size_t key_bytes, head_bytes;
 	uint64_t sliced_bytes; /* of the whole, when its head is being stored; else 0 */
-	uint32_t validator;    /* for the baseline */
+	uint32_t validator;    /* for the baseline, as the next one: */
+	uint32_t request;      /* of the client who began the trip (bill_request) */
 };
 
 /* A longer key's memory does not outlive the trip. */

@@ -5,6 +5,7 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/store/object_facts.h"
+#include "proxy/serve/bill.h"
 #include "proxy/serve/keep/keep.h"
 #include "proxy/serve/run.h"
 
@@ -44,6 +45,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->reload = kind == FILL_VALIDATE && t->look.reuse.fwd &&
 		    strcmp(t->look.reuse.fwd, "request") == 0;
 	f->begun = cache_now(s->shelves->cache);
+	f->filed.request = bill_request(t);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
 	stream_peer(t->stream, f->client_ip);
 	f->asker = sight_asker(t);

@@ -2,9 +2,10 @@
  * rooms: cache http base filter
  *
  * Bit 0 of the first byte: magic, tag, count and checksum are made right, so that the rows are
- * believed. Bit 1: sizes too, so that they are taken as they are. What is restored must hold together,
- * and be of use.
+ * believed. Bit 1: sizes too, so that they are taken as they are. The rows are a journal as well, which is
+ * replayed behind the snapshot. What is restored must hold together, and be of use.
  */
+#include "proxy/cache/ghost/baseline_file.h"
 #include "proxy/cache/ghost/ghost.h"
 #include "proxy/cache/store/segment.h"
 
@@ -41,7 +42,7 @@ made_right(const unsigned char *data, size_t n, char *to)
 	uint64_t tag = TAG, threshold = UINT64_MAX / weight;
 	size_t whole = HEAD + (size_t)rows * ROW;
 	memcpy(to, data, whole);
-	memcpy(to, "TWghost3", 8);
+	memcpy(to, "TWghost4", 8);
 	memcpy(to + 8, &tag, 8);
 	memcpy(to + 16, &weight, 4);
 	memcpy(to + 20, &rows, 4);
@@ -80,12 +81,26 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		bytes = made_right(data, n, copy);
 	ghost_snapshot_load(g, TAG, bytes);
 	ghost_check(g);
+	if (n >= HEAD + 2 * ROW) /* rows of another kind, too */
+		ghost_journal_replay(g, str_from((struct str){copy, n}, HEAD));
+	ghost_check(g);
+	struct buf parsed = {0};
+	if (baseline_file_parse(&(struct baseline_file){0}, (struct str){copy, n}, &parsed) > n ||
+	    parsed.n > n)
+		abort();
+	buf_fini(&parsed);
+	ghost_journal_begin(g);
 	use(g);
 	ghost_snapshot_save(g, TAG, 1 << 20, &again);
 	struct ghost *h = make(0);
 	if (ghost_snapshot_load(h, TAG, buf_str(&again)) != NULL)
 		abort();
 	ghost_check(h);
+	struct buf rows = {0};
+	if (ghost_journal_take(g, &rows))
+		ghost_journal_replay(h, buf_str(&rows));
+	ghost_check(h);
+	buf_fini(&rows);
 	ghost_destroy(&g);
 	ghost_destroy(&h);
 	buf_fini(&again);

@@ -9,6 +9,8 @@
 #include "tests/kit/unit.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { WRITERS = 4, EACH = 20000, BYTES = 1000 };
 
@@ -239,8 +241,102 @@ START_TEST(little_is_reserved)
 }
 END_TEST
 
+/* Nothing is saved at the end, as if it were killed. */
+static uint64_t
+hits_after_a_crash(struct cache *c, struct baseline **b, unsigned n)
+{
+	struct baseline_stats s;
+	baseline_destroy(b);
+	*b = make(c, 64 << 20);
+	for (unsigned i = 0; i < n; i++)
+		note(baseline_ring(*b, 0), i);
+	baseline_stats(*b, &s);
+	ck_assert_uint_eq(s.ghost.hits + s.ghost.misses, n);
+	return s.ghost.hits;
+}
+
+static long
+log_bytes(const char *dir)
+{
+	struct stat is;
+	char path[300];
+	snprintf(path, sizeof path, "%s/baseline.log", dir);
+	return stat(path, &is) == 0 ? (long)is.st_size : 0;
+}
+
+START_TEST(it_survives_a_crash)
+{
+	char dir[100], err[200], path[300];
+	tmpdir_make(dir, sizeof dir);
+	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20};
+	struct cache *c = NULL;
+	int64_t now = 0;
+	ck_assert_int_eq(cache_open(&c, &o, err, sizeof err), 0);
+	struct baseline *b = make(c, 64 << 20);
+	for (unsigned i = 0; i < 100; i++)
+		note(baseline_ring(b, 0), i);
+	baseline_tick(b, now);
+	baseline_tick(b, now += 9999);
+	ck_assert_int_eq(log_bytes(dir), 0); /* a few wait for more */
+	baseline_tick(b, now += 1);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 120), 100);
+
+	/* It goes on where it ended, and a snapshot has all of it. */
+	long first = log_bytes(dir);
+	baseline_tick(b, now);
+	baseline_tick(b, now += 10000);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 120), 120);
+	ck_assert_int_gt(log_bytes(dir), first);
+	baseline_save(b);
+	ck_assert_int_lt(log_bytes(dir), first);
+	for (unsigned i = 120; i < 130; i++)
+		note(baseline_ring(b, 0), i);
+	baseline_tick(b, now);
+	baseline_tick(b, now += 10000);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 130), 130);
+
+	/* Of a torn block nothing is believed, and what comes goes in its place. */
+	snprintf(path, sizeof path, "%s/baseline.log", dir);
+	ck_assert_int_eq(truncate(path, log_bytes(dir) - 1), 0);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 130), 120);
+	baseline_tick(b, now);
+	baseline_tick(b, now += 10000);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 130), 130);
+	baseline_destroy(&b);
+	cache_close(&c);
+	tmpdir_remove(dir);
+}
+END_TEST
+
+/* The log of another snapshot says nothing of this one. */
+START_TEST(a_log_belongs_to_its_snapshot)
+{
+	char dir[100], err[200], path[300], kept[300];
+	tmpdir_make(dir, sizeof dir);
+	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20};
+	struct cache *c = NULL;
+	ck_assert_int_eq(cache_open(&c, &o, err, sizeof err), 0);
+	struct baseline *b = make(c, 64 << 20);
+	note(baseline_ring(b, 0), 0);
+	baseline_tick(b, 0);
+	baseline_tick(b, 10000);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 1), 1);
+	snprintf(path, sizeof path, "%s/baseline.log", dir);
+	snprintf(kept, sizeof kept, "%s/kept", dir);
+	ck_assert_int_eq(link(path, kept), 0);
+	baseline_forget_all(b);
+	baseline_save(b);
+	ck_assert_int_eq(rename(kept, path), 0);
+	ck_assert_uint_eq(hits_after_a_crash(c, &b, 1), 0);
+	baseline_destroy(&b);
+	cache_close(&c);
+	tmpdir_remove(dir);
+}
+END_TEST
+
 UNIT("baseline", LOOP(little_is_reserved, disks), TEST(every_note_is_seen_or_counted_as_dropped),
      TEST(what_is_forgotten_comes_after_what_was_noted),
      TEST(what_is_forgotten_while_others_look_is_forgotten_too),
      TEST(what_is_forgotten_while_others_look_is_so_at_its_time),
-     TEST(rings_are_read_in_the_order_of_time), TEST(it_survives_a_restart_and_its_file_is_counted))
+     TEST(rings_are_read_in_the_order_of_time), TEST(it_survives_a_restart_and_its_file_is_counted),
+     TEST(it_survives_a_crash), TEST(a_log_belongs_to_its_snapshot))

@@ -208,9 +208,9 @@ END_TEST
 
 enum { HEAD = 100, SLICE = 1 << 20 };
 
-/* number 0: of the head. */
+/* request: of a client; 0: it stands for itself. number 0: of the head. */
 static void
-slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool joins)
+slice(struct ghost *g, uint32_t request, unsigned number, enum ghost_deed deed, bool joins)
 {
 	uint64_t bytes = number ? SLICE : HEAD;
 	ghost_see(g, &(struct ghost_event){.key = key(1000 + number),
@@ -218,11 +218,12 @@ slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool
 					   .record_bytes = bytes,
 					   .body_bytes = number ? SLICE : 0,
 					   .origin_bytes = deed == GHOST_HIT || !number ? 0 : SLICE,
-					   .now_s = now,
+					   .now_s = request ? 1000 : 0,
 					   .fresh_s = 10000,
 					   .validator = 7,
-					   .deed = (uint8_t)deed,
+					   .request = request,
 					   .slice = number > 0,
+					   .deed = (uint8_t)deed,
 					   .joins = joins,
 					   .whole = true});
 }
@@ -231,43 +232,75 @@ slice(struct ghost *g, uint32_t now, unsigned number, enum ghost_deed deed, bool
 static const struct {
 	const char *says, *holds, *fetched, *answered;
 	uint64_t extra, avoided;
+	int64_t missed; /* it needs an origin where we did not */
 } bodies[] = {
 	/* clang-format off */
-	{"both fetch all", "", "01234", "", 0, 0},
-	{"both have all", "01234", "", "01234", 0, 0},
-	{"it has nothing, we answer", "", "", "01234", 0, 1},
-	{"it has the head alone, we answer", "0", "", "01234", 0, 1},
-	{"it lacks some in the middle, we answer", "014", "", "01234", 0, 1},
-	{"it lacks the head alone, we answer", "1234", "", "01234", 0, 1},
-	{"it has all, we lack some", "01234", "34", "012", 1, 0},
-	{"both lack some", "012", "34", "012", 0, 0},
-	{"each lacks others", "034", "34", "012", 1, 1},
-	{"it has the head alone, we fetch all", "0", "01234", "", 1, 1},
+	{"both fetch all", "", "01234", "", 0, 0, 0},
+	{"both have all", "01234", "", "01234", 0, 0, 0},
+	{"it has nothing, we answer", "", "", "01234", 0, 1, 1},
+	{"it has the head alone, we answer", "0", "", "01234", 0, 1, 1},
+	{"it lacks some in the middle, we answer", "014", "", "01234", 0, 1, 1},
+	{"it lacks the head alone, we answer", "1234", "", "01234", 0, 1, 1},
+	{"it has all, we lack some", "01234", "34", "012", 1, 0, -1},
+	{"both lack some", "012", "34", "012", 0, 0, 0},
+	{"each lacks others", "034", "34", "012", 1, 1, 0},
+	{"it has the head alone, we fetch all", "0", "01234", "", 1, 1, 0},
 	/* clang-format on */
 };
 
 START_TEST(bill_of_slices)
 {
 	struct ghost *g = make(1 << 30, 0);
-	const char *says = bodies[_i / 2].says;
-	uint32_t now = _i % 2 ? 1000 : 0; /* whoever asked before, asked for himself */
-	for (const char *p = bodies[_i / 2].holds; *p; p++)
+	const char *says = bodies[_i].says;
+	for (const char *p = bodies[_i].holds; *p; p++)
 		slice(g, 0, (unsigned)(*p - '0'), GHOST_FETCHED, false);
 	struct ghost_stats was = stats_of(g);
 	for (unsigned n = 0, fetched = 0; n < 5; n++) {
 		char c = (char)('0' + n);
-		bool fetches = strchr(bodies[_i / 2].fetched, c) != NULL;
-		if (!fetches && !strchr(bodies[_i / 2].answered, c))
+		bool fetches = strchr(bodies[_i].fetched, c) != NULL;
+		if (!fetches && !strchr(bodies[_i].answered, c))
 			continue;
 		bool joins = fetches ? fetched > 0 : n > 0;
-		slice(g, now, n, fetches ? GHOST_FETCHED : GHOST_HIT, joins);
+		slice(g, 1, n, fetches ? GHOST_FETCHED : GHOST_HIT, joins);
 		fetched += fetches;
 	}
 	struct ghost_stats s = stats_of(g);
-	ck_assert_msg(s.extra_requests - was.extra_requests == bodies[_i / 2].extra,
-		      "%s: extra %llu", says, (unsigned long long)s.extra_requests);
-	ck_assert_msg(s.avoided_requests - was.avoided_requests == bodies[_i / 2].avoided,
+	ck_assert_msg(s.extra_requests - was.extra_requests == bodies[_i].extra, "%s: extra %llu",
+		      says, (unsigned long long)s.extra_requests);
+	ck_assert_msg(s.avoided_requests - was.avoided_requests == bodies[_i].avoided,
 		      "%s: avoided %llu", says, (unsigned long long)s.avoided_requests);
+	ck_assert_msg(s.net_missed - was.net_missed == bodies[_i].missed, "%s: missed %lld", says,
+		      (long long)s.net_missed);
+	ghost_destroy(&g);
+}
+END_TEST
+
+/* It comes in three trips, of which each is a request to the origin, and none behind a client's back. */
+START_TEST(a_client_that_misses_slices_misses_once)
+{
+	struct ghost *g = make(1 << 30, 0);
+	for (unsigned n = 0; n < 5; n++)
+		slice(g, 0, n, GHOST_FETCHED, n > 0);
+	struct ghost_stats was = stats_of(g);
+	slice(g, 1, 0, GHOST_HIT, false);
+	for (unsigned n = 1; n < 5; n += 2)
+		slice(g, 1, n, GHOST_FETCHED, false);
+	struct ghost_stats s = stats_of(g);
+	ck_assert_uint_eq(s.extra_requests - was.extra_requests, 2);
+	ck_assert_int_eq(s.net_missed - was.net_missed, -1);
+	ck_assert_uint_eq(s.hits - was.hits, 1);
+	ck_assert_uint_eq(s.misses, 1);
+	slice(g, 1 + GHOST_REQUEST_SLOTS, 1, GHOST_FETCHED, false); /* another client's */
+	ck_assert_int_eq(stats_of(g).net_missed - was.net_missed, -2);
+	ghost_see(g, &(struct ghost_event){.key = key(1000),
+					   .url = key(1),
+					   .record_bytes = HEAD,
+					   .now_s = 2000,
+					   .fresh_s = 10000,
+					   .deed = GHOST_FETCHED,
+					   .background = true,
+					   .whole = true});
+	ck_assert_int_eq(stats_of(g).net_missed - was.net_missed, -2);
 	ghost_destroy(&g);
 }
 END_TEST
@@ -687,6 +720,91 @@ START_TEST(a_snapshot_of_a_ghost_with_memory_is_whole)
 }
 END_TEST
 
+/* Those that lie on its disk. */
+static unsigned
+held(const struct ghost *g, const struct ghost *also_by)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		n += g->shades[i].used && g->shades[i].on_disk &&
+		     ghost_is_on_disk(also_by, g->shades[i].key);
+	return n;
+}
+
+/* Objects large and small, some hot, some changed, some purged; several turns of the log. */
+static void
+busy_day(struct ghost *g, unsigned from, unsigned until, struct buf *rows)
+{
+	unsigned x = 1;
+	for (unsigned i = from; i < until; i++) {
+		x = x * 1664525 + 1013904223;
+		uint64_t is = x >> 31 ? (x >> 8) % 700 : 10000 + i, mixed = key(is);
+		uint64_t bytes = 1000 + mixed % 30000 + (mixed % 50 == 0 ? 1500000 : 0);
+		asked(g, is, bytes, 1000 + i / 50, 1 + (uint32_t)(i / 4000 % 2));
+		if (i % 97 == 0)
+			ghost_forget(g, key((x >> 8) % 700));
+		if (i % 500 == 0)
+			ck_assert(ghost_journal_take(g, rows));
+	}
+	ck_assert(ghost_journal_take(g, rows));
+}
+
+/* restored: from a snapshot in the middle; else from nothing. */
+START_TEST(a_journal_comes_to_the_same_objects)
+{
+	bool restored = _i;
+	struct ghost_options o = {.disk_bytes = 64 << 20, .memory_bytes = 2 << 20};
+	struct ghost *g = ghost_create(&o), *again = ghost_create(&o);
+	struct buf rows = {0}, bytes = {0};
+	ghost_journal_begin(g);
+	busy_day(g, 0, 8000, &rows);
+	if (restored) {
+		ghost_snapshot_save(g, 1, 1 << 24, &bytes);
+		ck_assert_ptr_null(ghost_snapshot_load(again, 1, buf_str(&bytes)));
+		ghost_journal_begin(g);
+		rows.n = 0;
+		busy_day(g, 8000, 12000, &rows);
+	}
+	ghost_journal_replay(again, buf_str(&rows));
+	ghost_check(again);
+	unsigned n = held(g, g);
+	ck_assert_uint_gt(n, 1000);
+	ck_assert_uint_eq(held(g, again), n);
+	ck_assert_uint_eq(held(again, again), n);
+	ck_assert_uint_eq(again->ledger.generation, g->ledger.generation);
+	for (uint32_t i = 0; i < g->shades_n; i++) {
+		const struct shade *s = &g->shades[i];
+		const struct shade *t = s->used && s->on_disk ? ghost_find(again, s->key) : NULL;
+		ck_assert(!t || s->unwritten || t->fresh_until == s->fresh_until);
+		ck_assert(!t || s->unwritten || t->validator == s->validator);
+		ck_assert(!t || (t->bytes == s->bytes && t->url == s->url));
+	}
+	ck_assert_uint_eq(stats_of(again).written_bytes, 0);
+	buf_fini(&rows);
+	buf_fini(&bytes);
+	ghost_destroy(&g);
+	ghost_destroy(&again);
+}
+END_TEST
+
+START_TEST(a_journal_says_when_only_a_snapshot_tells)
+{
+	struct ghost *g = make(64 << 20, 0);
+	struct buf rows = {0};
+	asked(g, 1, URL_BYTES, 0, 0);
+	ck_assert(ghost_journal_take(g, &rows) && rows.n == 0); /* nobody asked for it */
+	ghost_journal_begin(g);
+	asked(g, 2, URL_BYTES, 0, 0);
+	ck_assert(ghost_journal_take(g, &rows) && rows.n > 0);
+	ghost_thin(g, 1, UINT64_MAX);
+	ck_assert(!ghost_journal_take(g, &rows));
+	ghost_journal_begin(g);
+	ck_assert(ghost_journal_take(g, &rows));
+	buf_fini(&rows);
+	ghost_destroy(&g);
+}
+END_TEST
+
 START_TEST(a_damaged_snapshot_changes_nothing)
 {
 	struct ghost *a = make(16 << 20, 0), *b = make(16 << 20, 0);
@@ -900,7 +1018,7 @@ END_TEST
 
 UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(validates_what_it_could_validate), TEST(learns_of_purges_when_it_is_asked),
-     LOOP(bill, bills), TIMES(bill_of_slices, 2 * COUNT(bodies)),
+     LOOP(bill, bills), LOOP(bill_of_slices, bodies), TEST(a_client_that_misses_slices_misses_once),
      TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
      LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
      TEST(a_forgotten_url_takes_its_variants_along),
@@ -911,7 +1029,9 @@ UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
      TEST(a_snapshot_of_a_full_log_keeps_every_object),
      TEST(a_warm_disk_writes_nothing_for_hits_alone),
      TEST(a_snapshot_fits_where_it_must_and_into_another_disk),
-     TEST(a_snapshot_of_a_ghost_with_memory_is_whole), TEST(a_damaged_snapshot_changes_nothing),
-     TIMES(saved_is_exactly_the_one_hit_share, 2),
+     TEST(a_snapshot_of_a_ghost_with_memory_is_whole),
+     TIMES(a_journal_comes_to_the_same_objects, 2), TEST(a_journal_says_when_only_a_snapshot_tells),
+     TIMES(a_journal_comes_to_the_same_objects, 2), TEST(a_journal_says_when_only_a_snapshot_tells),
+     TEST(a_damaged_snapshot_changes_nothing), TIMES(saved_is_exactly_the_one_hit_share, 2),
      TIMES(told_what_the_rule_refuses_it_does_as_the_cache_does, 3),
      TEST(a_lifetime_without_end_ends_never), TEST(what_is_refused_is_written_at_its_next_sight))

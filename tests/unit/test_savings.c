@@ -16,6 +16,7 @@ demo_run(void)
 	r.n[METRIC_DISK_HITS] = 13000;
 	r.n[METRIC_ORIGIN_REQUESTS] = 17000;
 	r.baseline.ghost.extra_requests = 500;
+	r.baseline.ghost.net_missed = -500;
 	r.baseline.ghost.extra_bytes = 4000000;
 	r.n[METRIC_BYTES_TO_CLIENTS] = 1620000000;
 	r.cache.written_bytes = 140000000;

@@ -1,5 +1,6 @@
 /* baseline.c - rings of one writer and one reader each, and the thread that reads them. */
 #include "proxy/cache/ghost/baseline.h"
+#include "proxy/cache/ghost/baseline_log.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
@@ -49,7 +50,8 @@ struct baseline {
 	struct baseline_ring *rings; /* owned */
 	unsigned rings_n;
 	struct cache *cache;
-	uint64_t most_bytes; /* of a snapshot */
+	uint64_t most_bytes;	  /* of a snapshot */
+	struct baseline_log *log; /* the keeper's; NULL: there is no directory */
 
 	/* URLs to be forgotten wait here for the lock, in the order of time: a queue in a ring. The
 	 * holder of the lock takes from it. */
@@ -330,9 +332,14 @@ baseline_save(struct baseline *b)
 	ghost_snapshot_save(b->ghost, twice_seed_fingerprint(place.seed), b->most_bytes, &bytes);
 	if (b->what_if)
 		whatif_save(b->what_if, &place, what_if_bytes(b->o.ghost.disk_bytes), &rows);
+	ghost_journal_begin(b->ghost); /* of what comes behind the snapshot */
 	pthread_mutex_unlock(&b->lock);
-	if (cache_save_file(b->cache, FILE_NAME, fill, &bytes) ||
-	    (rows.n && cache_save_file(b->cache, WHAT_IF, fill, &rows)))
+	bool saved = cache_save_file(b->cache, FILE_NAME, fill, &bytes) == 0;
+	if (saved)
+		baseline_log_begin(b->log, buf_str(&bytes));
+	else
+		baseline_log_stop(b->log);
+	if (!saved || (rows.n && cache_save_file(b->cache, WHAT_IF, fill, &rows)))
 		log_warning("cache %s: cannot save the simulated ordinary cache: %s; after a "
 			    "restart the savings count from an empty disk",
 			    cache_directory(b->cache), strerror(errno));
@@ -340,22 +347,46 @@ baseline_save(struct baseline *b)
 	buf_fini(&rows);
 }
 
+void
+baseline_tick(struct baseline *b, int64_t now_ms)
+{
+	struct buf rows = {0};
+	if (!b->log || !*cache_directory(b->cache))
+		return;
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	bool gap = !ghost_journal_take(b->ghost, &rows);
+	pthread_mutex_unlock(&b->lock);
+	if (gap)
+		baseline_log_stop(b->log);
+	baseline_log_add(b->log, buf_str(&rows), now_ms);
+	if (baseline_log_wants_snapshot(b->log, now_ms))
+		baseline_save(b);
+	buf_fini(&rows);
+}
+
 static void
 restore(struct baseline *b)
 {
-	struct buf bytes = {0};
-	const char *why;
-	if (!b->cache || !cache_read_file(b->cache, FILE_NAME, b->most_bytes, &bytes, &why))
+	struct buf bytes = {0}, rows = {0};
+	const char *why = NULL;
+	if (!b->cache)
 		return;
-	if (!why)
-		why = ghost_snapshot_load(b->ghost, twice_seed_fingerprint(cache_seed(b->cache)),
-					  buf_str(&bytes));
+	uint64_t tag = twice_seed_fingerprint(cache_seed(b->cache));
+	b->log = baseline_log_create(b->cache, tag, b->most_bytes);
+	bool is_there = cache_read_file(b->cache, FILE_NAME, b->most_bytes, &bytes, &why);
+	if (is_there && !why)
+		why = ghost_snapshot_load(b->ghost, tag, buf_str(&bytes));
+	baseline_log_restore(b->log, is_there && !why ? buf_str(&bytes) : STR(""), &rows);
+	ghost_journal_replay(b->ghost, buf_str(&rows));
+	ghost_journal_begin(b->ghost);
 	if (why)
 		log_warning("cache %s: the snapshot of the simulated ordinary cache is ignored "
 			    "(%s): the savings count from an empty disk",
 			    cache_directory(b->cache), why);
 	ghost_check(b->ghost); /* foreign bytes have made it */
 	buf_fini(&bytes);
+	buf_fini(&rows);
 }
 
 static void
@@ -433,6 +464,7 @@ baseline_destroy(struct baseline **pb)
 	sem_post(&b->wake);
 	if (runs)
 		pthread_join(b->thread, NULL);
+	baseline_log_destroy(&b->log);
 	ghost_destroy(&b->ghost);
 	whatif_destroy(&b->what_if);
 	sem_destroy(&b->wake);

@@ -58,6 +58,9 @@ void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all note
 void baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings);
 bool baseline_period(struct baseline *b, bool from_here, struct choice_period *out);
 
+/* About once a second: what came to lie in it goes to the log beside the snapshot (baseline_log.h). It, and what is
+ * below, are the keeper's, or before or behind that. */
+void baseline_tick(struct baseline *b, int64_t now_ms);
 /* Writes the snapshot, of at most a hundredth of the disk; a warning when that fails. */
 void baseline_save(struct baseline *b);
 /* Room beside the log for the snapshots, of the filter (26 bits per key), of the baseline and of what

@@ -67,6 +67,7 @@ sample_again(struct ghost *g, uint32_t i)
 static void
 sample_all_again(struct ghost *g)
 {
+	g->journal.is_lost = true;
 	for (uint32_t i = 0; i < g->shades_n; i++)
 		sample_again(g, i);
 	ghost_shrink_ram(g, 0);
@@ -188,6 +189,7 @@ ghost_add(struct ghost *g, const struct shade *s, uint32_t segment)
 	uint32_t i = add(g, s);
 	g->shades[i].on_disk = true;
 	ghost_join_segment(g, i, segment);
+	ghost_note(g, &g->shades[i], GHOST_PUT);
 }
 
 static void
@@ -255,7 +257,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 {
 	struct shade *old = ghost_find(g, e->key);
 	if (old)
-		ghost_drop(g, (uint32_t)(old - g->shades));
+		ghost_lose(g, (uint32_t)(old - g->shades));
 	if (!ghost_make_room(g) || !ghost_samples(g, e->key, sampled_as(e)))
 		return false;
 	if (is_refused(g, e)) {
@@ -283,6 +285,7 @@ write_from_ram(struct ghost *g, struct shade *s)
 	s->on_disk = true;
 	ghost_join_segment(g, i, segment);
 	ram_policy_moved(&g->ram, &s->node, true);
+	ghost_note(g, s, GHOST_PUT);
 	return true;
 }
 
@@ -301,9 +304,7 @@ touch(struct ghost *g, struct shade *s, const struct ghost_event *e)
 	return false;
 }
 
-enum would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
-
-static enum would
+static enum ghost_would
 would(const struct ghost_event *e, const struct shade *s)
 {
 	if (s && e->now_s < s->fresh_until)
@@ -311,32 +312,6 @@ would(const struct ghost_event *e, const struct shade *s)
 	if (!e->whole || e->deed == GHOST_ASKED)
 		return WOULD_PASS; /* as we did */
 	return s && s->validator && s->validator == e->validator ? WOULD_VALIDATE : WOULD_FETCH;
-}
-
-/* It asks the origin, or not: is that a request of its own? A slice comes with what was asked for before it, of the
- * same body and for the same client: that begins with the event of its head. */
-static bool
-is_request(struct ghost *g, const struct ghost_event *e, bool asks)
-{
-	struct ghost_asked *a = &g->asked[e->url % GHOST_ASKED_SLOTS];
-	bool together = e->slice && a->url == (uint32_t)e->url && a->asked;
-	*a = (struct ghost_asked){(uint32_t)e->url, asks || together};
-	return asks && !(e->joins && together);
-}
-
-static void
-charge(struct ghost *g, const struct ghost_event *e, enum would w, uint32_t weight)
-{
-	bool asked = e->deed != GHOST_HIT, asks = w != WOULD_ANSWER;
-	uint64_t ours = e->origin_bytes;
-	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
-	if (w == WOULD_PASS && !asked)
-		return; /* nothing is known of what it would have passed */
-	bool our_request = asked && !e->joins, its_request = is_request(g, e, asks);
-	g->n.extra_requests += our_request && !its_request ? weight : 0;
-	g->n.avoided_requests += its_request && !our_request ? weight : 0;
-	g->n.extra_bytes += ours > its ? (ours - its) * weight : 0;
-	g->n.avoided_bytes += its > ours ? (its - ours) * weight : 0;
 }
 
 /* This must hold between any two events; ghost_check looks at everything. */
@@ -356,12 +331,14 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 {
 	s->fresh_until = fresh_until(e);
 	s->clean = e->purge_now;
-	g->n.validated += ghost_weight(g, s);
+	g->n.validated += e->slice ? 0 : ghost_weight(g, s);
 	bool wrote = touch(g, s, e);
-	if (s->in_ram) /* the head is written when it leaves */
+	if (s->in_ram) { /* the head is written when it leaves */
 		s->unwritten = true;
-	else
-		ghost_write(g, GHOST_HEAD_BYTES, false, ghost_weight(g, s));
+		return wrote;
+	}
+	ghost_write(g, GHOST_HEAD_BYTES, false, ghost_weight(g, s));
+	ghost_note(g, s, GHOST_NEW_HEAD);
 	return wrote;
 }
 
@@ -376,10 +353,11 @@ written(const struct ghost *g)
 static enum ghost_answer
 answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t weight, bool *wrote)
 {
+	uint32_t counted = e->slice ? 0 : weight;
 	switch (would(e, s)) {
 	case WOULD_ANSWER: {
 		bool from_ram = s->in_ram;
-		g->n.hits += weight;
+		g->n.hits += counted;
 		*wrote = touch(g, s, e);
 		return from_ram ? GHOST_FROM_RAM : GHOST_FROM_DISK;
 	}
@@ -387,7 +365,7 @@ answer(struct ghost *g, const struct ghost_event *e, struct shade *s, uint32_t w
 		*wrote = validate(g, e, s);
 		return GHOST_VALIDATED;
 	case WOULD_FETCH:
-		g->n.misses += weight;
+		g->n.misses += counted;
 		*wrote = write_anew(g, e);
 		return GHOST_MISSED;
 	case WOULD_PASS:
@@ -406,11 +384,13 @@ purge(struct ghost *g, const struct ghost_event *e, struct shade *s)
 		return NULL;
 	uint64_t since = s->clean ? s->clean : g->purge_start;
 	if (e->gone_at > since) {
-		ghost_drop(g, (uint32_t)(s - g->shades));
+		ghost_lose(g, (uint32_t)(s - g->shades));
 		return NULL;
 	}
-	if (e->stale_at > since && s->fresh_until > e->now_s)
+	if (e->stale_at > since && s->fresh_until > e->now_s) {
 		s->fresh_until = e->now_s;
+		ghost_note(g, s, GHOST_NEW_HEAD);
+	}
 	return s;
 }
 
@@ -426,7 +406,7 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 		 spared = g->n.avoided_bytes;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
-	charge(g, e, would(e, s), did.weight);
+	ghost_charge(g, e, would(e, s), did.weight);
 	did.answer = answer(g, e, s, did.weight, &did.wrote);
 	ghost_write_heads(g);
 	check(g);
@@ -436,37 +416,6 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 		(int64_t)(g->n.avoided_requests - less) - (int64_t)(g->n.extra_requests - more);
 	did.net_bytes = (int64_t)(g->n.avoided_bytes - spared) - (int64_t)(g->n.extra_bytes - came);
 	return did;
-}
-
-void
-ghost_forget(struct ghost *g, uint64_t url)
-{
-	if (!g->ledger.limit)
-		return;
-	struct shade *plain = g->o.plain_urls ? ghost_find(g, url) : NULL;
-	if (plain)
-		ghost_drop(g, (uint32_t)(plain - g->shades));
-	for (uint32_t i = *ghost_bucket(g, (uint32_t)url), next; i != NONE; i = next) {
-		next = g->shades[i].url_next;
-		if (g->shades[i].url == (uint32_t)url)
-			ghost_drop(g, i);
-	}
-}
-
-void
-ghost_forget_host(struct ghost *g, uint32_t host)
-{
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used && (g->shades[i].host | 1) == (host | 1))
-			ghost_drop(g, i);
-}
-
-void
-ghost_forget_all(struct ghost *g)
-{
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		if (g->shades[i].used)
-			ghost_drop(g, i);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -521,6 +470,7 @@ ghost_destroy(struct ghost **pg)
 	free(g->table);
 	free(g->urls);
 	free(g->segments);
+	buf_fini(&g->journal.rows);
 	free(g);
 }
 

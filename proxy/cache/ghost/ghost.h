@@ -66,12 +66,15 @@ struct ghost_event {
 	 * the object, and of the last soft one, 0: none. The ghost asks nobody what it may answer
 	 * with, so it learns of these when the object is asked for. */
 	uint64_t purge_now, gone_at, stale_at;
+	uint32_t
+		request; /* of a client, told from others: several events tell of it; 0: this one tells all */
 	uint8_t deed;	   /* enum ghost_deed */
 	uint8_t sightings; /* that it is worth, those of who waited for it included */
 	bool first;	   /* a Range that asks for the first byte */
 	bool always;	   /* its route admits it at first sight */
 	bool slice;	   /* of a body whose head is an object of its own */
-	bool joins;	   /* of a request that another event counts: a slice besides the first */
+	bool joins; /* of a trip to an origin that another event counts: a slice besides the first */
+	bool background; /* no client waited for it */
 	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
@@ -119,7 +122,9 @@ void ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes);
 uint64_t ghost_large_from(const struct ghost *g);
 
 struct ghost_stats {
-	uint64_t written_bytes, hits, misses, validated; /* scaled up from the sample */
+	/* Scaled up from the sample. A body in slices counts once, by its head. */
+	uint64_t written_bytes, hits, misses, validated;
+	int64_t net_missed; /* the sum of ghost_did.net_missed */
 	/* The bill: what we asked the origin for and the ghost would have had; what we had and it
 	 * would have asked for. Bytes are of bodies. */
 	uint64_t extra_requests, extra_bytes, avoided_requests, avoided_bytes;
@@ -137,6 +142,14 @@ void ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct bu
 /* Into a ghost that saw nothing yet; also one of another size. NULL, or why not, and it is as it
  * was. The bytes may be anything at all. */
 const char *ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes);
+
+/* From now on it notes what comes to lie on its disk, and leaves it otherwise than by eviction. */
+void ghost_journal_begin(struct ghost *g);
+/* Moves what was noted behind out. False: the sample has changed since, and only a snapshot tells. */
+bool ghost_journal_take(struct ghost *g, struct buf *out);
+/* The same once more, in a ghost that is as that one was when it began, or was restored from there. The
+ * bytes may be anything at all. */
+void ghost_journal_replay(struct ghost *g, struct str rows);
 
 void ghost_check(const struct ghost *g);
 

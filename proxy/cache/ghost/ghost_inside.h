@@ -40,11 +40,32 @@ struct shade {
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
-enum { GHOST_ASKED_SLOTS = 64 };
+/* Of what is asked for in several events. */
+enum { GHOST_ASKED_SLOTS = 64, GHOST_REQUEST_SLOTS = 1024 };
+struct ghost_bill {
+	/* The last requests, and whether it asked an origin for them: slices of one body are asked for together. */
+	struct ghost_asked {
+		uint32_t url;
+		bool asked;
+	} asked[GHOST_ASKED_SLOTS];
+	/* Requests of clients for bodies in slices, of which more events may come: did it need an
+	 * origin, here and there? */
+	struct ghost_request {
+		uint32_t id;
+		bool ours, its;
+	} requests[GHOST_REQUEST_SLOTS];
+};
 
-/* Generations of segments in which one copy took room. */
-struct ghost_took {
+/* Generations of segments, in which something lies. */
+struct ghost_span {
 	uint32_t first, last;
+};
+
+/* Rows of what came to lie on disk, and left it, since somebody asked last (ghost_snapshot.c). */
+struct ghost_journal {
+	struct buf rows;
+	bool is_on;
+	bool is_lost; /* the sample is another one, or nobody asks */
 };
 
 struct ghost {
@@ -61,14 +82,14 @@ struct ghost {
 	struct ledger ledger;
 	struct packing packing;
 	uint64_t fragment_bytes;
-	uint64_t charged; /* as written, of what the open batch holds */
-	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
-	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
-	uint32_t born_s;  /* the open batch */
-	uint32_t now_s;	  /* of the last event */
-	uint64_t heads;	  /* that left RAM unwritten, to be written: with their weights */
-	struct ghost_took took; /* by ghost_take */
-	bool is_emptying; /* a segment; and, while that: a large body is being carried */
+	uint64_t charged;	/* as written, of what the open batch holds */
+	int64_t overhead;	/* of closed batches and of footers, beyond what was charged */
+	int64_t owed;		/* at most 0: charged too much, and not yet left off */
+	uint32_t born_s;	/* the open batch */
+	uint32_t now_s;		/* of the last event */
+	uint64_t heads;		/* that left RAM unwritten, to be written: with their weights */
+	struct ghost_span took; /* by ghost_take, of one copy */
+	bool is_emptying;	/* a segment; and, while that: a large body is being carried */
 	bool is_carrying;
 	bool is_large; /* what is being written just now, meanwhile */
 	struct ram_policy ram;
@@ -79,14 +100,16 @@ struct ghost {
 	uint32_t *urls;	    /* first shade of each bucket, shades_n of them */
 	uint32_t *segments; /* first shade of each, or GHOST_NONE */
 	uint32_t spanning;  /* the first of those that lie in several segments */
-	/* The last requests, and whether it asked an origin for them: slices of one body are asked for together. */
-	struct ghost_asked {
-		uint32_t url;
-		bool asked;
-	} asked[GHOST_ASKED_SLOTS];
+	struct ghost_bill bill;
+	struct ghost_journal journal;
 	uint64_t purge_start; /* purge_now of the first event */
 	struct ghost_stats n;
 };
+
+/* ghost_bill.c. What becomes of an event, for its key stands for so many, goes into the bill. */
+enum ghost_would { WOULD_ANSWER, WOULD_VALIDATE, WOULD_FETCH, WOULD_PASS };
+void
+ghost_charge(struct ghost *g, const struct ghost_event *e, enum ghost_would w, uint32_t weight);
 
 /* ghost_table.c. The slot with this key, or the empty one where it would go. */
 uint32_t ghost_slot(const struct ghost *g, uint64_t key);
@@ -98,6 +121,8 @@ uint32_t *ghost_bucket(const struct ghost *g, uint32_t url);
 void ghost_join_url(struct ghost *g, uint32_t i);
 /* Out of the table and its URL, when it is nowhere any more. */
 void ghost_release(struct ghost *g, uint32_t i);
+/* It is forgotten. */
+void ghost_lose(struct ghost *g, uint32_t i);
 /* From wherever it is. */
 void ghost_drop(struct ghost *g, uint32_t i);
 void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
@@ -105,6 +130,31 @@ void ghost_shrink_ram(struct ghost *g, uint64_t bytes);
 void ghost_promote(struct ghost *g, struct shade *s);
 uint32_t *ghost_slots(uint32_t *old, uint32_t n);
 void ghost_grow(struct ghost *g, uint32_t n);
+
+/* ghost_rows.c. An object or a segment, in a snapshot or the journal: ghost_snapshot.c says how. */
+struct ghost_row {
+	uint64_t key, bytes;
+	uint32_t fresh_until, validator, url, host; /* host: odd, so that no object's is 0 */
+};
+enum {
+	ROW_BYTES_BITS = 48,
+	ROW_MOST_SPAN = (1 << 13) - 1,
+	ROW_CHANGE_BITS = 38,
+	ROW_BACK_BITS = 40,
+	ROW_MOST_CHANGE = 3,
+	ROW_MOST_BACK = 255
+};
+#define ROW_LARGE     (UINT64_C(1) << 61)
+#define ROW_IN_PIECES (UINT64_C(1) << 62)
+#define ROW_BODILESS  (UINT64_C(1) << 63)
+struct ghost_row ghost_row(const struct shade *s, uint32_t span);
+
+/* For the journal: it lies on disk now; its head is another one; it lies there no more.
+ * And of segments: it was opened, for the one before is full; or it is being emptied, and what is carried is put
+ * behind that. */
+enum ghost_change { GHOST_PUT, GHOST_NEW_HEAD, GHOST_GONE };
+void ghost_note(struct ghost *g, const struct shade *s, enum ghost_change what);
+void ghost_note_segment(struct ghost *g, uint32_t generation, bool opened);
 
 /* ghost_log.c. Takes the room of a record (cache_record_bytes) and returns the segment, of which
  * nothing may be left by then; GHOST_NONE: there is no room at all. */
@@ -115,6 +165,10 @@ void ghost_fade(const struct ghost *g, struct shade *s);
 void ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes);
 /* The same as ghost_take, counted as written. */
 uint32_t ghost_write(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t weight);
+/* A sealed one: what is worth it is carried, and the rest is gone. */
+void ghost_empty_segment(struct ghost *g, uint32_t segment);
+/* The next one, whatever room the one before has left. */
+void ghost_open_segment(struct ghost *g);
 /* Room that is in use and belongs to no shade. */
 void ghost_take_dead(struct ghost *g, uint64_t bytes);
 /* The heads of what has left RAM. */

@@ -50,8 +50,6 @@ seal(struct ghost *g)
 	ledger_seal(&g->ledger);
 }
 
-static void empty_segment(struct ghost *g, uint32_t segment);
-
 /* One free segment more. */
 static bool
 free_one(struct ghost *g)
@@ -61,7 +59,7 @@ free_one(struct ghost *g)
 	if (absent >= 0)
 		ledger_add(&g->ledger, (uint32_t)absent);
 	else if (victim >= 0)
-		empty_segment(g, (uint32_t)victim);
+		ghost_empty_segment(g, (uint32_t)victim);
 	return absent >= 0 || victim >= 0;
 }
 
@@ -70,6 +68,16 @@ ghost_free_segments(struct ghost *g)
 {
 	while (ledger_wants_free(&g->ledger) && free_one(g))
 		continue;
+}
+
+void
+ghost_open_segment(struct ghost *g)
+{
+	close_batch(g);
+	if (g->ledger.open >= 0)
+		seal(g);
+	if (g->ledger.free || free_one(g))
+		ledger_open_next(&g->ledger);
 }
 
 static bool
@@ -91,6 +99,7 @@ make_fit(struct ghost *g, uint64_t bytes)
 	if (g->ledger.open < 0) {
 		if (!ledger_open_next(&g->ledger))
 			return false;
+		ghost_note_segment(g, g->ledger.generation, true);
 		if (!g->is_emptying)
 			ghost_free_segments(g);
 	}
@@ -341,9 +350,10 @@ move(struct ghost *g, uint32_t i, uint64_t *carried)
 	uint32_t to = is_carried(g, s, carried) ? carry(g, s) : NONE;
 	ghost_leave_segment(g, i);
 	s->on_disk = to != NONE;
-	if (s->on_disk)
+	if (s->on_disk) {
 		ghost_join_segment(g, i, to);
-	else if (!s->in_ram)
+		ghost_note(g, s, GHOST_PUT);
+	} else if (!s->in_ram)
 		ghost_release(g, i);
 }
 
@@ -357,13 +367,14 @@ find_spanning(const struct ghost *g, uint32_t generation)
 	return i;
 }
 
-static void
-empty_segment(struct ghost *g, uint32_t segment)
+void
+ghost_empty_segment(struct ghost *g, uint32_t segment)
 {
 	bool was = g->is_emptying;
 	uint64_t carried = 0;
 	uint32_t generation = g->ledger.slots[segment].generation;
 	g->is_emptying = true;
+	ghost_note_segment(g, generation, false);
 	ledger_retire(&g->ledger, segment);
 	for (uint32_t i; (i = g->segments[segment]) != NONE;)
 		move(g, i, &carried);

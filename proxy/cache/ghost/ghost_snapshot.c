@@ -1,4 +1,4 @@
-/* ghost_snapshot.c - a ghost as bytes, and back.
+/* ghost_snapshot.c - a ghost as bytes, and back; and what became of its disk since then.
  *
  *	head    8 "TWghost4", 8 tag, 4 weight, 4 rows, 8 threshold,
  *		8 bytes from which on a record is large, 8 bytes of a segment,
@@ -14,6 +14,10 @@
  * does after a restart: the same segments with the same objects and earnings, and nobody was hit.
  * Into a log of another size objects are put again in that order: what has no room is evicted as it
  * would have been.
+ *
+ * The journal has rows of both kinds. An object's size has 38 bits there; 2 behind it say what happened (enum
+ * ghost_change), and 8 by how many segments it ends before the open one. A segment's is it open says whether it
+ * was opened or emptied. So a replay comes to the same segments with the same objects.
  */
 #include "proxy/cache/ghost/ghost_inside.h"
 
@@ -24,9 +28,7 @@
 #include <string.h>
 
 static const char MAGIC[8] = "TWghost4";
-static const uint64_t BODILESS = UINT64_C(1) << 63, IN_PIECES = UINT64_C(1) << 62,
-		      LARGE = UINT64_C(1) << 61;
-enum { MOST_WEIGHT = 1 << 30, BYTES_BITS = 48, MOST_SPAN = (1 << 13) - 1 };
+enum { MOST_WEIGHT = 1 << 30 };
 enum { MOST_GENERATION = INT32_MAX };
 static const uint64_t MOST_EARNED = UINT64_C(1) << 56;
 
@@ -38,27 +40,22 @@ struct head {
 	uint32_t limit, sealed;
 };
 
-struct row {
-	uint64_t key, bytes;
-	uint32_t fresh_until, validator, url, host; /* host: odd, so that no object's is 0 */
-};
-
 static bool
-is_segment(const struct row *row)
+is_segment(const struct ghost_row *row)
 {
 	return !row->host;
 }
 
 static uint64_t
-bytes_of(const struct row *row)
+bytes_of(const struct ghost_row *row)
 {
-	return row->bytes & ((UINT64_C(1) << BYTES_BITS) - 1);
+	return row->bytes & ((UINT64_C(1) << ROW_BYTES_BITS) - 1);
 }
 
 static uint32_t
-span_of(const struct row *row)
+span_of(const struct ghost_row *row)
 {
-	return row->bytes >> BYTES_BITS & MOST_SPAN;
+	return row->bytes >> ROW_BYTES_BITS & ROW_MOST_SPAN;
 }
 
 /* ---- out ----------------------------------------------------------------------------------- */
@@ -77,24 +74,18 @@ save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 	const struct ledger_slot *slot = &g->ledger.slots[n];
 	bool is_open = slot->state == SEGMENT_OPEN;
 	uint64_t batch = is_open && g->packing.used ? packing_closed_bytes(&g->packing) : 0;
-	struct row segment = {slot->used + batch,
-			      atomic_load(&g->ledger.earned[n]),
-			      slot->generation,
-			      is_open,
-			      (uint32_t)g->ledger.small_bytes,
-			      0};
+	struct ghost_row segment = {slot->used + batch,
+				    atomic_load(&g->ledger.earned[n]),
+				    slot->generation,
+				    is_open,
+				    (uint32_t)g->ledger.small_bytes,
+				    0};
 	buf_add(out, (char *)&segment, sizeof segment);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
 		const struct shade *s = &g->shades[i];
-		uint32_t span = s->last - s->first < MOST_SPAN ? s->last - s->first : MOST_SPAN;
-		struct row row = {s->key,
-				  s->bytes | (uint64_t)span << BYTES_BITS |
-					  (s->bodiless ? BODILESS : 0) |
-					  (s->in_pieces ? IN_PIECES : 0) | (s->large ? LARGE : 0),
-				  s->fresh_until,
-				  s->validator,
-				  s->url,
-				  s->host | 1};
+		uint32_t span =
+			s->last - s->first < ROW_MOST_SPAN ? s->last - s->first : ROW_MOST_SPAN;
+		struct ghost_row row = ghost_row(s, span);
 		buf_add(out, (char *)&row, sizeof row);
 	}
 }
@@ -109,7 +100,8 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 		if (l->slots[i].state >= SEGMENT_OPEN)
 			slots[n++] = &l->slots[i];
 	qsort(slots, n, sizeof *slots, by_generation);
-	while (sizeof(struct head) + 8 + (n + (uint64_t)g->used) * sizeof(struct row) > most &&
+	while (sizeof(struct head) + 8 + (n + (uint64_t)g->used) * sizeof(struct ghost_row) >
+		       most &&
 	       g->used && g->weight < MOST_WEIGHT)
 		ghost_thin_out(g);
 	struct head h = {.tag = tag,
@@ -124,7 +116,7 @@ ghost_snapshot_save(struct ghost *g, uint64_t tag, uint64_t most, struct buf *ou
 	buf_add(out, (char *)&h, sizeof h);
 	for (uint32_t i = 0; i < n; i++)
 		save_segment(g, (uint32_t)(slots[i] - l->slots), out);
-	h.rows = (uint32_t)((out->n - from - sizeof h) / sizeof(struct row));
+	h.rows = (uint32_t)((out->n - from - sizeof h) / sizeof(struct ghost_row));
 	memcpy(out->p + from, &h, sizeof h);
 	uint64_t sum = segment_checksum(out->p + from, out->n - from);
 	buf_add(out, (char *)&sum, sizeof sum);
@@ -145,7 +137,7 @@ read_head(struct str bytes, uint64_t tag, struct head *h)
 		return "it is of another kind";
 	if (sum != segment_checksum(bytes.p, bytes.n - sizeof sum))
 		return "it is damaged";
-	if (bytes.n != sizeof *h + sizeof sum + (uint64_t)h->rows * sizeof(struct row))
+	if (bytes.n != sizeof *h + sizeof sum + (uint64_t)h->rows * sizeof(struct ghost_row))
 		return "it is damaged";
 	bool power = h->weight && (h->weight & (h->weight - 1)) == 0;
 	if (!power || h->weight > MOST_WEIGHT || h->threshold != UINT64_MAX / h->weight)
@@ -153,10 +145,10 @@ read_head(struct str bytes, uint64_t tag, struct head *h)
 	return h->tag == tag ? NULL : "it belongs to another cache directory";
 }
 
-static struct row
+static struct ghost_row
 row_at(struct str bytes, uint32_t i)
 {
-	struct row row;
+	struct ghost_row row;
 	memcpy(&row, bytes.p + sizeof(struct head) + i * sizeof row, sizeof row);
 	return row;
 }
@@ -172,7 +164,7 @@ is_same_log(const struct ghost *g, const struct head *h, struct str bytes)
 	    h->sealed > l->segment_bytes / SEGMENT_ENTRY_BYTES)
 		return false;
 	for (uint32_t i = 0; i < h->rows; i++) {
-		struct row row = row_at(bytes, i);
+		struct ghost_row row = row_at(bytes, i);
 		if (is_segment(&row) &&
 		    (any_open || row.fresh_until <= generation ||
 		     row.fresh_until > MOST_GENERATION || row.key > l->segment_bytes))
@@ -188,7 +180,7 @@ is_same_log(const struct ghost *g, const struct head *h, struct str bytes)
 
 /* The segment as it was; returns its slot. */
 static uint32_t
-load_segment(struct ghost *g, const struct row *row)
+load_segment(struct ghost *g, const struct ghost_row *row)
 {
 	struct ledger *l = &g->ledger;
 	uint32_t slot = (uint32_t)ledger_absent(l);
@@ -202,10 +194,10 @@ load_segment(struct ghost *g, const struct row *row)
 
 /* May the object be there? *size: as which it is in the sample. */
 static bool
-is_sound(const struct ghost *g, const struct row *row, uint64_t *size)
+is_sound(const struct ghost *g, const struct ghost_row *row, uint64_t *size)
 {
 	uint64_t bytes = bytes_of(row), log_bytes = g->ledger.segment_bytes * g->ledger.limit;
-	bool large = row->bytes & LARGE;
+	bool large = row->bytes & ROW_LARGE;
 	/* A head is large with its slices. */
 	uint64_t least = large ? atomic_load(&g->large_bytes) : 0;
 	*size = bytes > least ? bytes : least;
@@ -216,10 +208,10 @@ is_sound(const struct ghost *g, const struct row *row, uint64_t *size)
 
 /* segment: where it lay; GHOST_NONE: wherever there is room. */
 static void
-load_object(struct ghost *g, const struct row *row, uint32_t segment)
+load_object(struct ghost *g, const struct ghost_row *row, uint32_t segment)
 {
 	uint64_t bytes = bytes_of(row), size;
-	bool in_pieces = row->bytes & IN_PIECES, large = row->bytes & LARGE;
+	bool in_pieces = row->bytes & ROW_IN_PIECES, large = row->bytes & ROW_LARGE;
 	if (!is_sound(g, row, &size))
 		return;
 	if (segment == GHOST_NONE) {
@@ -235,7 +227,7 @@ load_object(struct ghost *g, const struct row *row, uint32_t segment)
 				  .bytes = bytes,
 				  .sampled_as = size,
 				  .in_pieces = in_pieces,
-				  .bodiless = row->bytes & BODILESS,
+				  .bodiless = row->bytes & ROW_BODILESS,
 				  .large = large,
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,
@@ -252,7 +244,7 @@ load_same(struct ghost *g, const struct head *h, struct str bytes)
 		if (g->ledger.slots[i].state == SEGMENT_FREE)
 			ledger_drop(&g->ledger, i); /* they may be in use in the snapshot */
 	for (uint32_t i = 0; i < h->rows; i++) {
-		struct row row = row_at(bytes, i);
+		struct ghost_row row = row_at(bytes, i);
 		ghost_make_room(g);
 		if (is_segment(&row))
 			segment = load_segment(g, &row);
@@ -269,10 +261,10 @@ dead_bytes(const struct head *h, struct str bytes, uint32_t i)
 {
 	uint64_t used = row_at(bytes, i).key;
 	while (++i < h->rows) {
-		struct row row = row_at(bytes, i);
+		struct ghost_row row = row_at(bytes, i);
 		if (is_segment(&row))
 			break;
-		uint64_t part = bytes_of(&row) * (row.bytes & LARGE ? 1 : h->weight);
+		uint64_t part = bytes_of(&row) * (row.bytes & ROW_LARGE ? 1 : h->weight);
 		used -= part < used ? part : used;
 	}
 	return used;
@@ -282,7 +274,7 @@ static void
 load_anew(struct ghost *g, const struct head *h, struct str bytes)
 {
 	for (uint32_t i = 0; i < h->rows; i++) {
-		struct row row = row_at(bytes, i);
+		struct ghost_row row = row_at(bytes, i);
 		uint64_t dead = is_segment(&row) ? dead_bytes(h, bytes, i) : 0;
 		ghost_make_room(g);
 		if (is_segment(&row))
@@ -291,7 +283,15 @@ load_anew(struct ghost *g, const struct head *h, struct str bytes)
 		else
 			load_object(g, &row, GHOST_NONE);
 	}
-	ghost_age(g, UINT32_MAX); /* what is loaded is on the disk already */
+}
+
+/* It is on the disk already, and was counted when it was written. */
+static void
+end_loading(struct ghost *g)
+{
+	ghost_age(g, UINT32_MAX);
+	g->overhead = g->owed = 0;
+	g->n = (struct ghost_stats){0};
 }
 
 const char *
@@ -308,7 +308,92 @@ ghost_snapshot_load(struct ghost *g, uint64_t tag, struct str bytes)
 		load_same(g, &h, bytes);
 	else
 		load_anew(g, &h, bytes);
-	g->overhead = g->owed = 0;
-	g->n = (struct ghost_stats){0}; /* what was carried while loading is not written again */
+	end_loading(g);
 	return NULL;
+}
+
+/* ---- the journal --------------------------------------------------------------------------- */
+
+/* The segment of this generation, or GHOST_NONE. */
+static uint32_t
+segment_of(const struct ghost *g, uint32_t generation)
+{
+	for (uint32_t i = 0; i < g->ledger.slots_n; i++)
+		if (g->ledger.slots[i].state >= SEGMENT_OPEN &&
+		    g->ledger.slots[i].generation == generation)
+			return i;
+	return GHOST_NONE;
+}
+
+static void
+replay_segment(struct ghost *g, const struct ghost_row *row)
+{
+	uint32_t segment = row->validator ? GHOST_NONE : segment_of(g, row->fresh_until);
+	if (row->validator)
+		ghost_open_segment(g);
+	else if (segment != GHOST_NONE && g->ledger.slots[segment].state == SEGMENT_SEALED &&
+		 g->ledger.free <= ledger_at_hand(&g->ledger))
+		ghost_empty_segment(g, segment);
+}
+
+/* Room of the open segment, as far as it lies there. */
+static void
+use_room(struct ghost *g, uint64_t bytes, uint32_t back)
+{
+	uint64_t room = ledger_room(&g->ledger);
+	if (!back && room)
+		ledger_use(&g->ledger, bytes < room ? bytes : room);
+}
+
+static void
+replay_put(struct ghost *g, struct ghost_row row)
+{
+	uint32_t back = row.bytes >> ROW_BACK_BITS & ROW_MOST_BACK, span = span_of(&row);
+	row.bytes &=
+		~(((UINT64_C(1) << (ROW_BYTES_BITS - ROW_CHANGE_BITS)) - 1) << ROW_CHANGE_BITS);
+	uint32_t behind = back + span, now = g->ledger.generation;
+	uint32_t segment = now > behind ? segment_of(g, now - behind) : GHOST_NONE;
+	ghost_make_room(g);
+	if (segment == GHOST_NONE || g->ledger.open < 0)
+		return;
+	uint32_t used = g->used;
+	load_object(g, &row, segment);
+	if (g->used == used)
+		return;
+	uint64_t copies = row.bytes & ROW_LARGE ? 1 : g->weight;
+	use_room(g, bytes_of(&row) * copies / (behind + 1), back);
+}
+
+static void
+replay(struct ghost *g, const struct ghost_row *row)
+{
+	if (is_segment(row)) {
+		replay_segment(g, row);
+		return;
+	}
+	struct shade *s = ghost_find(g, row->key);
+	enum ghost_change what = row->bytes >> ROW_CHANGE_BITS & ROW_MOST_CHANGE;
+	if (what == GHOST_NEW_HEAD && s) {
+		s->fresh_until = row->fresh_until;
+		s->validator = row->validator;
+		use_room(g, GHOST_HEAD_BYTES * (uint64_t)ghost_weight(g, s), 0);
+	} else if (s) {
+		ghost_drop(g, (uint32_t)(s - g->shades));
+	}
+	if (what == GHOST_PUT)
+		replay_put(g, *row);
+}
+
+void
+ghost_journal_replay(struct ghost *g, struct str rows)
+{
+	struct ghost_row row;
+	if (!g->ledger.limit)
+		return;
+	for (; rows.n >= sizeof row; rows = str_from(rows, sizeof row)) {
+		memcpy(&row, rows.p, sizeof row);
+		replay(g, &row);
+	}
+	ghost_free_segments(g);
+	end_loading(g);
 }

@@ -201,7 +201,10 @@ ghost_shrink_ram(struct ghost *g, uint64_t bytes)
 	for (struct ram_node *n; (n = ram_policy_make_room(&g->ram, bytes));) {
 		struct shade *s = of_node(n);
 		s->in_ram = false; /* the policy has let it go already */
-		g->heads += s->unwritten && s->on_disk ? ghost_weight(g, s) : 0;
+		if (s->unwritten && s->on_disk) {
+			g->heads += ghost_weight(g, s);
+			ghost_note(g, s, GHOST_NEW_HEAD);
+		}
 		s->unwritten = false;
 		if (!s->on_disk)
 			ghost_release(g, (uint32_t)(s - g->shades));
@@ -283,4 +286,45 @@ ghost_grow(struct ghost *g, uint32_t n)
 			g->table[ghost_slot(g, g->shades[i].key)] = i;
 			ghost_join_url(g, i);
 		}
+}
+
+/* ---- forgetting ----------------------------------------------------------------------------- */
+
+void
+ghost_lose(struct ghost *g, uint32_t i)
+{
+	if (g->shades[i].on_disk)
+		ghost_note(g, &g->shades[i], GHOST_GONE);
+	ghost_drop(g, i);
+}
+
+void
+ghost_forget(struct ghost *g, uint64_t url)
+{
+	if (!g->ledger.limit)
+		return;
+	struct shade *plain = g->o.plain_urls ? ghost_find(g, url) : NULL;
+	if (plain)
+		ghost_lose(g, (uint32_t)(plain - g->shades));
+	for (uint32_t i = *ghost_bucket(g, (uint32_t)url), next; i != NONE; i = next) {
+		next = g->shades[i].url_next;
+		if (g->shades[i].url == (uint32_t)url)
+			ghost_lose(g, i);
+	}
+}
+
+void
+ghost_forget_host(struct ghost *g, uint32_t host)
+{
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		if (g->shades[i].used && (g->shades[i].host | 1) == (host | 1))
+			ghost_lose(g, i);
+}
+
+void
+ghost_forget_all(struct ghost *g)
+{
+	for (uint32_t i = 0; i < g->shades_n; i++)
+		if (g->shades[i].used)
+			ghost_lose(g, i);
 }
