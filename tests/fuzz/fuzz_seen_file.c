@@ -75,7 +75,8 @@ use_choice(char *p, size_t n, bool right)
 	choice_format(&c, again);
 	choice_say(&c, text);
 	if (n != CHOICE_FILE || memcmp(again, p, CHOICE_FILE) != 0 ||
-	    !choice_turn(&c, &figures, 1) || c.sightings != CHOICE_MANY)
+	    (c.sightings == CHOICE_FEW && !choice_turn(&c, &figures, 1)) ||
+	    c.sightings != CHOICE_MANY)
 		abort();
 }
 

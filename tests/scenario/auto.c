@@ -47,11 +47,11 @@ a_generation(void)
 	clock_advance(1000); /* what the keeper does with it is done */
 }
 
-/* A keeper that is late may see a generation as one with the next. */
+/* Two periods of three generations; a keeper that is late may see one as a part of the next. */
 static void
 until_it_changes(void)
 {
-	enum { MOST = 8 };
+	enum { MOST = 16 };
 	for (int i = 0; i < MOST && edge_stat("admission.sightings.changes") < 1; i++)
 		a_generation();
 	edge_wait_stat("admission.sightings.changes", 1);

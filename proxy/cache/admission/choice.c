@@ -8,7 +8,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { AGREE = 2, REST = 4, GATHERS = 16 };
+/* Periods that must agree, and that must pass between two changes; generations that one has. A generation is a tenth
+ * of a turn of the log (turn.h), and figures of less than a quarter go up and down by the times at which rows end theirs. */
+enum { AGREE = 2, REST = 4, GATHERS_LEAST = 3, GATHERS = 40 };
 
 /* Shares: of two's bytes, of the requests, of the bytes that were answered, of what two wanted to write. */
 static const double SAVES = 0.2, SAVES_LITTLE = 0.1;
@@ -130,7 +132,8 @@ choice_turn(struct choice *c, const struct choice_period *p, int64_t now_s)
 	bool doubts;
 	enum choice_why why = vote(c, p, &doubts);
 	c->gathered += c->gathered < GATHERS;
-	if (doubts && c->gathered < GATHERS)
+	if (why != CHOICE_BUDGET &&
+	    (c->gathered < GATHERS_LEAST || (doubts && c->gathered < GATHERS)))
 		return false;
 	c->gathered = 0;
 	c->rested += c->rested < REST;

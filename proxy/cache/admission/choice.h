@@ -9,8 +9,9 @@
  *	        change back while it refuses a hundredth
  *
  * Between these bounds it stays as it is. Two periods one behind the other must say the same, beyond a standard error of
- * the sample, and since the last change four must have ended, in which the log has turned once. For the budget one is
- * enough. A period is one generation, or more where the sample leaves it in doubt: up to sixteen.
+ * the sample, and since the last change four must have ended, in which the log has turned once (a generation is a tenth of that). For the budget one is
+ * enough, of one generation. Else a period is three generations, or more where the sample leaves it in doubt: up to
+ * forty.
  *
  * Pure: no clock, no files. Units: bytes, and seconds of a unix clock that is handed in.
  * Threads   none.
