@@ -7,8 +7,10 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
+#include "proxy/simulate/joins.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
+#include "proxy/simulate/ram_turn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +33,9 @@ struct policy {
 	struct sighting_settings rule;
 	struct budget budget;
 	uint32_t now_s;
+	struct joins joins;
+	struct ram_turn ram;
+	bool is_joined;	      /* the visit of now */
 	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
 	/* So much needed the origin, and was written, by parts of the sample. */
@@ -54,6 +59,7 @@ policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_
 	struct policy *p = NEW(struct policy);
 	p->o = *o;
 	p->sights = sights;
+	p->ram.memory_bytes = o->memory_bytes;
 	p->rule = (struct sighting_settings){.sightings = o->sightings,
 					     .max_object_bytes = o->max_object_bytes};
 	if (o->bound)
@@ -75,6 +81,7 @@ policy_destroy(struct policy **pp)
 	ghost_destroy(&p->ghost);
 	lru_destroy(&p->lru);
 	limit_destroy(&p->limit);
+	joins_fini(&p->joins);
 	free(p);
 }
 
@@ -96,23 +103,13 @@ kind_of(const struct visit *v, bool counts)
 	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
 }
 
-/* The same for the same visit, whatever else is simulated beside it. */
-static double
-draw(const struct visit *v, uint64_t nth)
-{
-	uint64_t x = v->key.lo ^ nth * UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
-}
-
 static bool
 is_refused(const struct policy *p, const struct visit *v, const struct sighting *s)
 {
 	if (!s->writes)
 		return true;
 	return p->o.exp_bytes &&
-	       draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes);
+	       visit_draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes);
 }
 
 static void
@@ -139,9 +136,19 @@ struct outcome {
 };
 
 static void
-count(struct policy *p, const struct visit *v, const struct outcome *o)
+count(struct policy *p, const struct visit *v, const struct outcome *is)
 {
 	struct policy_facts *n = &p->n;
+	struct outcome joined = {.answer = GHOST_PASSED, /* another one is charged for the fetch */
+				 .wrote = is->wrote,
+				 .weight = is->weight,
+				 .missed_sent = (double)v->sent,
+				 .written_bytes = is->written_bytes};
+	const struct outcome *o = p->is_joined ? &joined : is;
+	if (o->answer == GHOST_MISSED)
+		p->ram.got += (double)v->bytes * o->weight;
+	if (o->answer == GHOST_MISSED || o->answer == GHOST_VALIDATED)
+		joins_note(&p->joins, v);
 	double w = o->weight;
 	double *const kinds[] = {[GHOST_FROM_RAM] = &n->ram_hits,
 				 [GHOST_FROM_DISK] = &n->disk_hits,
@@ -197,25 +204,6 @@ visit_whole(struct policy *p, const struct visit *v, struct ghost_event *e)
 
 /* ---- a body in slices, as in serve/rules/slices.h and serve/walk.c --------------------------------- */
 
-/* In the sample exactly when its head is; another one for each version. */
-static uint64_t
-slice_key(const struct visit *v, uint64_t number)
-{
-	uint64_t x = v->key.lo + (uint64_t)v->version * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (v->key.hi & ~(uint64_t)UINT32_MAX) | (uint32_t)(x ^ x >> 31);
-}
-
-/* Finds the bytes asked for. A 304 has none. */
-static void
-find_range(const struct visit *v, uint64_t *from, uint64_t *until)
-{
-	*from = v->kind == VISIT_PART ? v->at : 0;
-	uint64_t sent = v->kind == VISIT_CHECKED ? 0 : v->sent ? v->sent : v->bytes;
-	*until = sent < v->bytes - *from ? *from + sent : v->bytes;
-}
-
 /* One slice of a visit whose head was answered: what it adds to the outcome. fetched: how many
  * neighbours before it came with the same request. */
 static void
@@ -223,7 +211,7 @@ visit_slice(struct policy *p, const struct visit *v, struct ghost_event *e, stru
 	    unsigned *fetched)
 {
 	uint64_t from, until, at = e->url;
-	find_range(v, &from, &until);
+	visit_range(v, &from, &until);
 	uint64_t end = at + e->body_bytes;
 	uint64_t sent = (until < end ? until : end) - (from > at ? from : at);
 	e->record_bytes = cache_record_bytes(v->key_bytes + SLICE_KEY_BYTES, 0, e->body_bytes);
@@ -272,7 +260,7 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 {
 	uint64_t from, until;
 	unsigned fetched = 0;
-	find_range(v, &from, &until);
+	visit_range(v, &from, &until);
 	e->record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, 0);
 	e->whole = true;
 	e->deed = GHOST_FETCHED;
@@ -297,7 +285,7 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 		if (o.anew && (at < from || at + e->body_bytes > until))
 			continue;
 		e->refused = !wanted && is_slice_refused(p, v, j, i - from / SLICE_BYTES);
-		e->key = slice_key(v, i);
+		e->key = visit_slice_key(v, i);
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
 	}
@@ -326,8 +314,14 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 				   .status = 200,
 				   .body_bytes = v->bytes,
 				   .slice = sights_is_behind(v) ? v->at / SLICE_BYTES : 0,
+				   .has_life = v->fresh_s != UINT32_MAX,
+				   .fresh_s = v->fresh_s,
+				   .confirmed = v->validator != 0,
 				   .known = known->first};
 	tick(p, v->now_s);
+	if (f.has_life)
+		f.ram_turn_s = ram_turn_find(&p->ram, v->now_s);
+	p->is_joined = joins_has(&p->joins, v);
 	f.over_budget = p->o.budget_bytes_s && budget_is_over(&p->budget);
 	struct sighting s = sighting_decide(&p->rule, &f);
 	struct ghost_event e = {
@@ -337,7 +331,12 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 		.now_s = v->now_s,
 		.fresh_s = v->fresh_s,
 		.validator = v->validator,
-		.deed = v->kind == VISIT_PART ? GHOST_PART : GHOST_FETCHED,
+		.purge_now = 1,
+		.stale_at = v->softened ? 2 : 0,
+		/* Those that joined another's fetch fetch nothing, also where that was not kept. */
+		.deed = p->is_joined		? GHOST_ASKED
+			: v->kind == VISIT_PART ? GHOST_PART
+						: GHOST_FETCHED,
 		/* The second part finds the head, and fetches the one slice that a small body is. */
 		.whole = v->kind != VISIT_PART || s.whole || known->first.times > 0,
 	};
@@ -350,6 +349,39 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 		visit_slices(p, v, &(struct judged){&f, known, e.refused}, &e);
 	else
 		visit_whole(p, v, &e);
+}
+
+/* Answered if the object is there; else the origin answers it, and nothing is stored. */
+static void
+visit_head(struct policy *p, const struct visit *v)
+{
+	struct ghost_event e = {.key = v->key.hi,
+				.url = v->key.hi,
+				.sampled_as = sampled_as(p, v),
+				.record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, 0),
+				.now_s = v->now_s,
+				.purge_now = 1,
+				.deed = GHOST_ASKED,
+				.refused = true};
+	struct ghost_did did = {.answer = GHOST_PASSED, .weight = 1};
+	p->is_joined = false;
+	if (p->ghost)
+		did = see(p, &e);
+	struct outcome o = {.answer = did.answer,
+			    .weight = did.weight,
+			    .origin_requests = did.answer >= GHOST_VALIDATED};
+	if (did.answer != GHOST_IGNORED)
+		count(p, v, &o);
+}
+
+static void
+count_passed(struct policy *p, const struct visit *v)
+{
+	p->n.passed++;
+	p->n.missed++;
+	p->n.origin_requests++;
+	p->n.origin_bytes += (double)v->sent;
+	p->n.missed_sent_bytes += (double)v->sent;
 }
 
 static void
@@ -389,7 +421,11 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 			sights_prefetch(p->sights, v[i + AHEAD_SIGHTS].key);
 		if (asks)
 			sights_see(p->sights, &v[i], 1, &now_known);
-		if (v[i].tracked)
+		if (v[i].kind == VISIT_PASSED)
+			count_passed(p, &v[i]);
+		else if (v[i].tracked && v[i].kind == VISIT_HEAD)
+			visit_head(p, &v[i]);
+		else if (v[i].tracked)
 			visit(p, &v[i], asks ? &now_known : &known[i]);
 	}
 }

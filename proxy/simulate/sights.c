@@ -254,6 +254,9 @@ sights_see(struct sights *s, const struct visit *v, size_t n, struct sights_know
 		if (s->filter && i + AHEAD < n)
 			twice_filter_prefetch(s->filter, v[i + AHEAD].key);
 		tick(s, v[i].now_s);
+		known[i] = (struct sights_known){0};
+		if (v[i].kind >= VISIT_HEAD)
+			continue;
 		counts = is_counted(s, &v[i]);
 		known[i] = (struct sights_known){.first = part ? see_part(s, &v[i], counts)
 							       : see_as(s, v[i].key, counts),
