@@ -127,6 +127,8 @@ struct purged
 purges_find(const struct purges *p, uint64_t url, struct str key)
 {
 	struct purged last = {0};
+	if (p->number == 0)
+		return last;
 	url |= !url;
 	const struct url *u = p->urls ? row_of(p, url) : NULL;
 	if (u && u->key == url)
