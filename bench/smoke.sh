@@ -39,6 +39,7 @@ benches() {
 		purge - $BIN/purge 1000
 		ram - $BIN/ram 8 5000
 		ranges - bench/ranges.py 100
+		own_logs - bench/own_logs.py 200 vary two
 		reloads curl - env UPGRADES=1 bench/reloads.sh 2 100 10
 		saved curl - bench/saved.sh 10000 disk40
 		schemes - $BIN/schemes 20000 1

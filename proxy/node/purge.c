@@ -273,7 +273,7 @@ purge_one(const struct purger *p)
 
 void
 purge_apply(struct shelves *sh, const struct settings *settings, const struct purge_order *o,
-	    unsigned n, struct purge_result *out)
+	    unsigned n, struct purge_result *out, const struct purge_teller *to)
 {
 	bool refused = false;
 	uint64_t last = 0;
@@ -286,6 +286,7 @@ purge_apply(struct shelves *sh, const struct settings *settings, const struct pu
 	for (unsigned i = 0; i < n && !refused; i++) {
 		struct purge_order order = in_ascii(&o[i], &name);
 		purge_one(&(struct purger){sh, settings, &order, &out[i]});
+		to->noted(to->ctx, &order);
 		assert(out[i].sequence > last); /* so that the last one's is durable when all are */
 		last = out[i].sequence;
 	}

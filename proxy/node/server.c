@@ -198,7 +198,7 @@ server_open_log(const struct server *s, const struct config *c, struct logfile *
 	*out = NULL;
 	if (!path || strcmp(path, "off") == 0)
 		return 0;
-	if (logfile_start(out, path, s->worker_count, LOG_LANE_BYTES) == 0)
+	if (logfile_start(out, path, s->worker_count + 1, LOG_LANE_BYTES) == 0)
 		return 0;
 	snprintf(err, err_bytes, "access_log: cannot start its thread: %s", strerror(errno));
 	return -1;

@@ -16,6 +16,7 @@
 #include "proxy/node/inherited.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
+#include "proxy/serve/access_log.h"
 #include "proxy/node/top.h"
 #include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
@@ -164,11 +165,33 @@ on_healthy(void *ctx, struct buf *line)
 	return healthy;
 }
 
+struct purge_note {
+	struct server *server;
+	const struct config *config;
+};
+
+/* A line of the access log, in a lane of its own: in the order of time among requests. */
+static void
+log_purge(void *ctx, const struct purge_order *o)
+{
+	const struct purge_note *l = ctx;
+	struct server *s = l->server;
+	struct buf line = {0};
+	access_log_purge(l->config, o->kind, o->soft, o->name, &line);
+	pthread_mutex_lock(&s->lock);
+	if (s->access_log)
+		logfile_add(s->access_log, s->worker_count, line.p, line.n);
+	pthread_mutex_unlock(&s->lock);
+	buf_fini(&line);
+}
+
 static void
 on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
 {
 	struct server *s = ctx;
-	purge_apply(&s->shelves, hold(s, &s->admins)->settings, o, n, out);
+	const struct edition *e = hold(s, &s->admins);
+	struct purge_note log = {s, e->config};
+	purge_apply(&s->shelves, e->settings, o, n, out, &(struct purge_teller){log_purge, &log});
 }
 
 static struct access_rules

@@ -86,6 +86,13 @@ access_line_combined(const struct access_line *l, struct buf *out)
 		buf_add_lit(out, " range=");
 		add_quoted(l->range, out);
 	}
+	if (l->life.is_known)
+		buf_printf(out, " life=%lld", (long long)l->life.s);
+	if (l->variant.is_known)
+		buf_printf(out, " var=%08x", (unsigned)l->variant.hash);
+	if (l->purge.kind.n)
+		buf_printf(out, " purge=\"%s%.*s\"", l->purge.soft ? "soft-" : "",
+			   (int)l->purge.kind.n, l->purge.kind.p);
 	if (l->tunnel)
 		buf_printf(out, " received=%llu", (unsigned long long)l->received);
 	if (l->origin_host.n) {
@@ -167,6 +174,13 @@ access_line_json(const struct access_line *l, struct buf *out)
 	add_text("cache", l->cache, out);
 	if (l->range.n)
 		add_text("range", l->range, out);
+	if (l->life.is_known)
+		buf_printf(out, ",\"life\":%lld", (long long)l->life.s);
+	if (l->variant.is_known)
+		buf_printf(out, ",\"var\":\"%08x\"", (unsigned)l->variant.hash);
+	if (l->purge.kind.n)
+		buf_printf(out, ",\"purge\":\"%s%.*s\"", l->purge.soft ? "soft-" : "",
+			   (int)l->purge.kind.n, l->purge.kind.p);
 	if (l->origin_host.n)
 		add_text("origin_host", l->origin_host, out);
 	if (l->origin_target.n)

@@ -2,6 +2,7 @@
  */
 #include "config/config.h"
 #include "proxy/serve/access_line.h"
+#include "proxy/serve/access_log.h"
 #include "proxy/serve/txn.h"
 
 #include "proxy/http/forwarded.h"
@@ -36,6 +37,59 @@ origin_target_of(const struct txn *t, struct buf *made)
 	return outgoing_target(&t->outgoing, key_primary(&t->key), made);
 }
 
+static struct str
+purge_word(enum forget_kind kind)
+{
+	static const char *const words[FORGET_KINDS] = {
+#define ROW(id, number, word, by_hand, soft, argument, sentence) [FORGET_##id] = word,
+		FORGET_ROWS(ROW)
+#undef ROW
+	};
+	return kind < FORGET_KINDS ? text_of(words[kind]) : STR("");
+}
+
+/* Another hash of the key than that by which things are found, so that lines tell nothing of it. */
+static uint32_t
+variant_of(const struct txn *t)
+{
+	struct twice_key_hash h = t->learnt.variant.lo ? t->learnt.variant : t->key.sighting;
+	return (uint32_t)twice_key_hash_of(t->serve->shelves->seed, &h, sizeof h).lo;
+}
+
+static bool
+has_variants(const struct txn *t)
+{
+	return t->key.primary_bytes &&
+	       (t->variants.names.n || t->learnt.variant.lo || route_splits_urls(t->route));
+}
+
+static void
+write_line(const struct config *c, const struct access_line *line, struct buf *out)
+{
+	if (c->access_log_format == CONFIG_LOG_JSON)
+		access_line_json(line, out);
+	else
+		access_line_combined(line, out);
+}
+
+void
+access_log_purge(const struct config *c, enum forget_kind kind, bool soft, struct str name,
+		 struct buf *out)
+{
+	struct buf request = {0};
+	struct access_line line = {.now_s = now_s(),
+				   .client = STR("-"),
+				   .status = 200,
+				   .purge = {purge_word(kind), soft}};
+	buf_add_str(&request, name.n ? STR("PURGE ") : STR("PURGE *"));
+	for (size_t i = 0; i < name.n; i++) /* a space would end it */
+		buf_add(&request, name.p[i] == ' ' ? "+" : name.p + i, 1);
+	buf_add_lit(&request, " HTTP/1.1");
+	line.request_line = buf_str(&request);
+	write_line(c, &line, out);
+	buf_fini(&request);
+}
+
 void
 access_log(struct txn *t)
 {
@@ -66,6 +120,9 @@ access_log(struct txn *t)
 		.agent = fields_get(&t->rq.fields, FIELD_USER_AGENT),
 		.cache = buf_str(&cache),
 		.range = t->status == 206 ? fields_get(&t->rq.fields, FIELD_RANGE) : STR(""),
+		.life = {t->learnt.may_be_stored, t->learnt.life_s},
+		.variant = {.is_known = has_variants(t)},
+		.purge = {purge_word(t->learnt.purged), t->learnt.softly},
 		.origin_host = origin_host_of(t),
 		.origin_target = origin_target_of(t, &target),
 		.head_us = t->head_us ? t->head_us - t->begun_us : 0,
@@ -82,10 +139,9 @@ access_log(struct txn *t)
 		.id = txn_request_id(t),
 		.trace = trace ? trace->value : STR(""),
 	};
-	if (s->config->access_log_format == CONFIG_LOG_JSON)
-		access_line_json(&line, &log->line);
-	else
-		access_line_combined(&line, &log->line);
+	if (line.variant.is_known)
+		line.variant.hash = variant_of(t);
+	write_line(s->config, &line, &log->line);
 	logfile_add(log->file, log->lane, log->line.p, log->line.n);
 	log->line.n = 0;
 	buf_fini(&cache);

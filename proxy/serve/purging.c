@@ -132,6 +132,8 @@ purging_begin(struct txn *t)
 	p->letter.done = on_letter;
 	p->by_url = asked.kind == FORGET_URL;
 	p->soft = asked.soft;
+	t->learnt.purged = asked.kind;
+	t->learnt.softly = asked.soft;
 	forget_asked(p, &asked);
 	t->errand = &p->errand;
 	txn_move(t, TXN_PURGE);

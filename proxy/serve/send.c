@@ -280,12 +280,22 @@ answer_walk(struct txn *t)
 
 /* ---- from a flight ------------------------------------------------------------------------- */
 
+/* The time that the log tells: without asking again, it is good for so long. */
+static void
+learn_life(struct txn *t, const struct terms *terms)
+{
+	int64_t left = terms->lifetime - terms->initial_age;
+	t->learnt.may_be_stored = true;
+	t->learnt.life_s = left > 0 && !(terms->flags & TERMS_NO_CACHE) ? left : 0;
+}
+
 /* The origin said 304 to our question: the stored object answers. */
 static void
 answer_validated(struct txn *t, const struct flight_head *h)
 {
 	object_unref(&t->object);
 	t->object = object_ref(h->object);
+	learn_life(t, &t->object->terms);
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
@@ -368,11 +378,16 @@ answer_flight(struct txn *t)
 	t->cs.fwd_status = h->status;
 	t->cs.stored = h->stored;
 	t->cs.collapsed = !t->leader;
-	t->judged = h->judged;
+	t->learnt.judged = h->judged;
 	t->detail = t->way == WAY_PASSING ? NULL : admission_word(h->verdict);
 	t->answer = t->way == WAY_PASSING ? ANSWER_PASS
 		    : t->leader		  ? ANSWER_MISS
 					  : ANSWER_COALESCED;
+	if (h->storable)
+		learn_life(t, &h->terms);
+	if (h->storable && h->vary.n)
+		t->learnt.variant =
+			sighting_key(t->serve->shelves->seed, t->key.primary, buf_str(&h->variant));
 	if (t->leader)
 		t->sighting.verdict = t->way == WAY_PASSING ? ADMISSION_NOT_STORABLE : h->verdict;
 	else

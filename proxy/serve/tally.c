@@ -94,7 +94,7 @@ remember(const struct txn *t)
 					  .status = t->status,
 					  .verdict = t->sighting.verdict,
 					  .answer = (unsigned)t->answer,
-					  .judged = t->judged});
+					  .judged = t->learnt.judged});
 	if (hot_is_drawn(t->serve->hot, now))
 		tell_names(t);
 }

@@ -8,6 +8,7 @@
 
 #include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/flight/flight.h"
+#include "proxy/cache/cache_forget.h"
 #include "proxy/cache/object_read.h"
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/http/fault.h"
@@ -79,6 +80,16 @@ struct txn_wait {
 	bool whole_behind; /* the whole is fetched behind the answer, unless it lies in slices */
 };
 
+/* The origin's answer, as it is told in the log. */
+struct txn_learnt {
+	enum storable judged; /* kept, or why not */
+	bool may_be_stored;   /* for so long, from when it came: */
+	int64_t life_s;
+	struct twice_key_hash variant; /* its key for sightings; lo 0: the request's own */
+	enum forget_kind purged;       /* of a PURGE; 0: it is none */
+	bool softly;
+};
+
 /* The request's body, on its way to the origin. */
 enum upload_state {
 	UPLOAD_NONE,
@@ -121,7 +132,7 @@ struct txn {
 	struct key key;			   /* of what is looked up or fetched */
 	struct variants variants;	   /* what the marker at the primary key says */
 	struct sighting sighting;	   /* what the rule of admission says of this request */
-	enum storable judged;		   /* the origin's answer: kept, or why not */
+	struct txn_learnt learnt;	   /* of the origin's answer */
 
 	struct txn_tunnel tunnel;
 	struct txn_upload upload;

@@ -288,10 +288,27 @@ say_keys(const struct teller *t, const struct study *s)
 			    "the client, say --field client=host.",
 			    s->logs[i].name);
 	}
-	if (urls)
+	if (urls && !s->screen.told)
 		say(t,
 		    "Vary, cookies and Cache-Control are not in the log: a URL is one object, and "
 		    "answers with status 200, 203, 206 or 304 may be stored.");
+}
+
+/* A log of twice, or of another cache with Cache-Status. */
+static void
+say_told(const struct teller *t, const struct study *s)
+{
+	if (s->screen.told)
+		say(t,
+		    "%.0f%% of the requests say what the cache did with them (Cache-Status). Of these all "
+		    "count: POST, and what may not be stored, for the origin; HEAD for the cache if it has "
+		    "the object; and who waited for another's fetch is no hit.",
+		    percent((double)s->screen.told, (double)s->screen.counts[SCREENING_TAKEN]));
+	if (s->screen.counts[SCREENING_PURGE])
+		say(t, "The log of purges, up to 8 KiB for each, is not in the bytes written.");
+	if (s->screen.tag_purges)
+		say(t, "%.0f purges by tag are left out, for no request says its tags.",
+		    (double)s->screen.tag_purges);
 }
 
 /* Saved is against a log of twice's own, which is another cache than the one of textbooks. */
@@ -327,6 +344,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 	say_disks(&t, s, o);
 	say_times(&t, s, o);
 	say_keys(&t, s);
+	say_told(&t, s);
 	say_baseline(&t, s, o);
 	if (o->base.lru)
 		say(&t, "Eviction is plain LRU over bodies, for comparison with other simulators; "

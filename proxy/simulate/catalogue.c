@@ -1,5 +1,6 @@
 /* catalogue.c - a table of URLs, and the histograms that its rows fill. */
 #include "proxy/simulate/catalogue.h"
+#include "proxy/simulate/steps.h"
 
 #include "proxy/base/mem.h"
 
@@ -27,6 +28,8 @@ struct row {
 	uint64_t last_visit; /* of this pass, from 1; 0: none */
 	uint32_t last_s, last_urls;
 	uint32_t version, versions; /* versions: of the first pass */
+	uint32_t life;		    /* seconds and one; 0: not known */
+	struct heard heard;	    /* of purges, in this pass */
 	uint8_t told;		    /* how often in a row: other */
 	bool is_sure, was_checked, has_bytes;
 	bool large; /* it stands for itself alone */
@@ -289,26 +292,6 @@ take_size(struct catalogue *c, struct row *r, const struct visit *v, const struc
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-/* Steps twice as wide when there are too many. */
-static void
-note_step(struct catalogue *c, const struct visit *v)
-{
-	struct catalogue_facts *n = &c->n;
-	if (n->visits < c->next_step)
-		return;
-	if (n->steps == CATALOGUE_STEPS) {
-		for (unsigned i = 0; i < CATALOGUE_STEPS / 2; i++)
-			n->step[i] = n->step[2 * i + 1];
-		n->steps = CATALOGUE_STEPS / 2;
-	}
-	n->step[n->steps].visits = n->visits;
-	n->step[n->steps].now_s = v->now_s;
-	n->step[n->steps].urls = urls_so_far(c);
-	n->step[n->steps++].once = scaled(c, c->once, c->large_once);
-	uint64_t width = n->steps > 1 ? n->step[1].visits - n->step[0].visits : 1;
-	c->next_step = n->visits + (n->steps == CATALOGUE_STEPS ? 2 * width : width);
-}
-
 static void
 note_visit(struct catalogue *c, const struct visit *v)
 {
@@ -319,7 +302,9 @@ note_visit(struct catalogue *c, const struct visit *v)
 	n->end_s = v->now_s > n->end_s ? v->now_s : n->end_s;
 	n->hour_visits[hour]++;
 	n->hour_bytes[hour] += v->sent;
-	note_step(c, v);
+	if (n->visits >= c->next_step)
+		c->next_step =
+			steps_note(n, v->now_s, urls_so_far(c), scaled(c, c->once, c->large_once));
 }
 
 static void
@@ -345,14 +330,14 @@ note_row(struct catalogue *c, struct row *r, const struct visit *v)
 
 /* NULL: it is not in the sample. */
 static struct row *
-row_of(struct catalogue *c, uint64_t key, uint64_t bytes)
+row_of(struct catalogue *c, uint64_t key, uint64_t bytes, bool only_known)
 {
 	if (key > c->threshold && c->large_bytes == UINT64_MAX)
 		return NULL;
 	struct row *r = &c->rows[slot_of(c, key)];
 	if (r->key)
 		return r;
-	if (c->again || (key > c->threshold && bytes < c->large_bytes))
+	if (c->again || only_known || (key > c->threshold && bytes < c->large_bytes))
 		return NULL; /* again: the log has grown since the first pass */
 	make_room(c);
 	bool large = bytes >= c->large_bytes;
@@ -392,23 +377,44 @@ place_part(struct row *r, struct visit *v, bool has_at)
 	r->at = v->at + v->sent;
 }
 
+static void
+take_life(struct row *r, struct visit *v, const struct catalogue_news *n)
+{
+	if (n->has_life)
+		r->life = v->fresh_s < UINT32_MAX ? v->fresh_s + 1 : 0;
+	else if (r->life)
+		v->fresh_s = r->life - 1;
+}
+
 void
 catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n)
 {
 	uint64_t key = v->key.hi | !v->key.hi;
-	struct row *r = row_of(c, key, n->has_bytes ? n->bytes : 0);
+	bool only_known = v->kind == VISIT_HEAD;
+	struct row *r = v->kind == VISIT_PASSED
+				? NULL
+				: row_of(c, key, n->has_bytes ? n->bytes : 0, only_known);
 	v->bytes = n->bytes;
 	c->visits++;
 	if (!c->again)
 		note_visit(c, v);
 	v->tracked = r != NULL;
+	if (!r && v->kind == VISIT_HEAD && key <= c->threshold)
+		v->kind = VISIT_PASSED; /* nobody has asked for it otherwise, so far */
 	if (!r)
 		return;
+	take_life(r, v, n);
+	if (v->kind == VISIT_HEAD) { /* it changes nothing */
+		v->bytes = r->bytes;
+		v->large = r->large;
+		return;
+	}
 	v->changed = take_size(c, r, v, n);
 	if (r->version == 0 && !c->again)
 		r->first = r->bytes;
 	c->versions += v->changed && !c->again ? weight(c, r) : 0;
-	r->was_checked = r->was_checked || v->kind == VISIT_CHECKED;
+	v->changed |= purges_tell(&r->heard, n->purged, &v->softened);
+	r->was_checked = r->was_checked || v->kind == VISIT_CHECKED || n->validated;
 	if (c->again) {
 		v->first = r->left == r->count;
 		r->left -= r->left > 0; /* a log that grows while it is read */
@@ -420,9 +426,9 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	note_last(c, r, v);
 	v->bytes = r->bytes;
 	v->large = r->large;
-	v->version = r->version;
+	v->version = r->version + r->heard.times;
 	place_part(r, v, n->has_at);
-	v->validator = r->was_checked ? r->version + 1 : 0;
+	v->validator = r->was_checked ? v->version + 1 : 0;
 }
 
 void
@@ -440,6 +446,8 @@ catalogue_rewind(struct catalogue *c)
 		r->bytes = r->versions ? r->first : r->largest;
 		r->other = r->told = 0;
 		r->at = r->last_visit = 0;
+		r->life = 0;
+		r->heard = (struct heard){0};
 	}
 }
 

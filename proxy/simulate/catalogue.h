@@ -10,6 +10,7 @@
 #ifndef SIMULATE_CATALOGUE_H
 #define SIMULATE_CATALOGUE_H
 
+#include "proxy/simulate/purges.h"
 #include "proxy/simulate/visit.h"
 
 struct catalogue;
@@ -23,10 +24,14 @@ void catalogue_destroy(struct catalogue **c);
 void catalogue_prefetch(const struct catalogue *c, uint64_t key);
 
 /* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
- * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again. */
+ * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again,
+ * softened, and fresh_s where that was not told. */
 struct catalogue_news {
 	uint64_t bytes;
 	bool has_bytes, whole_size, has_at; /* has_at: v->at is where it begins, not a guess */
+	bool has_life;	/* v->fresh_s was told; else the last one that was told of the URL counts */
+	bool validated; /* an origin said that a copy of it was still good */
+	struct purged purged; /* that cover the URL so far */
 };
 void catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n);
 

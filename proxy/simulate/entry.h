@@ -19,6 +19,8 @@ struct entry {
 	struct str method, client;
 	struct str cache;    /* what the logging cache says it did */
 	struct str range;    /* as it was asked for, or told: "bytes=0-99", "bytes 0-99/200" */
+	struct str variant;  /* which of the URL's answers it was */
+	struct str purge;    /* "url", "soft-prefix": it is no request */
 	uint64_t id;	     /* of a trace without URLs; has_id */
 	uint64_t bytes;	     /* has_bytes */
 	uint64_t lifetime_s; /* has_lifetime */

@@ -92,7 +92,7 @@ take_extra(struct str *rest, struct str *name, struct str *value)
 	return has_value || n > 0;
 }
 
-/* Our own log has host="...", cache="..." and range="..." behind the agent; others have the site there,
+/* Our own log has host="...", cache="..." and more by names behind the agent; others have the site there,
  * in quotes or without. */
 static void
 take_extras(struct str rest, struct entry *e)
@@ -107,6 +107,12 @@ take_extras(struct str rest, struct entry *e)
 			e->cache = value;
 		if (str_eq(name, STR("range")))
 			e->range = value;
+		if (str_eq(name, STR("life")))
+			e->has_lifetime = value_number(value, &e->lifetime_s);
+		if (str_eq(name, STR("var")))
+			e->variant = value;
+		if (str_eq(name, STR("purge")))
+			e->purge = value;
 	}
 }
 

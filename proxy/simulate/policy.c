@@ -8,8 +8,10 @@
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
 #include "proxy/simulate/choosing.h"
+#include "proxy/simulate/joins.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
+#include "proxy/simulate/ram_turn.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +35,9 @@ struct policy {
 	struct choosing *choosing; /* NULL: the rule stays as it is */
 	struct budget budget;
 	uint32_t now_s;
+	struct joins joins;
+	struct ram_turn ram;
+	bool is_joined;	      /* the visit of now */
 	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
 	/* So much needed the origin, and was written, by parts of the sample. */
@@ -58,6 +63,7 @@ policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_
 	struct ghost_options g = ghost_options(o, most_rows);
 	p->o = *o;
 	p->sights = sights;
+	p->ram.memory_bytes = o->memory_bytes;
 	p->rule = (struct sighting_settings){.sightings = o->sightings,
 					     .large_sightings = o->large_sightings,
 					     .max_object_bytes = o->max_object_bytes};
@@ -84,6 +90,7 @@ policy_destroy(struct policy **pp)
 	ghost_destroy(&p->ghost);
 	lru_destroy(&p->lru);
 	limit_destroy(&p->limit);
+	joins_fini(&p->joins);
 	free(p);
 }
 
@@ -95,33 +102,12 @@ policy_sights(const struct policy *p)
 
 /* ---- one visit ----------------------------------------------------------------------------- */
 
-static enum sighting_kind
-kind_of(const struct visit *v, bool counts)
-{
-	if (v->kind != VISIT_PART)
-		return SIGHTING_PLAIN;
-	if (!counts)
-		return SIGHTING_RANGE_REPEATED;
-	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
-}
-
-/* The same for the same visit, whatever else is simulated beside it. */
-static double
-draw(const struct visit *v, uint64_t nth)
-{
-	uint64_t x = v->key.lo ^ nth * UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
-}
-
 static bool
 is_refused(const struct policy *p, const struct visit *v, const struct sighting *s)
 {
-	if (!s->writes)
-		return true;
-	return p->o.exp_bytes &&
-	       draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes);
+	return !s->writes ||
+	       (p->o.exp_bytes &&
+		visit_draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes));
 }
 
 static void
@@ -148,9 +134,19 @@ struct outcome {
 };
 
 static void
-count(struct policy *p, const struct visit *v, const struct outcome *o)
+count(struct policy *p, const struct visit *v, const struct outcome *is)
 {
 	struct policy_facts *n = &p->n;
+	struct outcome joined = {.answer = GHOST_PASSED, /* another one is charged for the fetch */
+				 .wrote = is->wrote,
+				 .weight = is->weight,
+				 .missed_sent = (double)v->sent,
+				 .written_bytes = is->written_bytes};
+	const struct outcome *o = p->is_joined ? &joined : is;
+	if (o->answer == GHOST_MISSED)
+		p->ram.got += (double)v->bytes * o->weight;
+	if (o->answer == GHOST_MISSED || o->answer == GHOST_VALIDATED)
+		joins_note(&p->joins, v);
 	double w = o->weight;
 	double *const kinds[] = {[GHOST_FROM_RAM] = &n->ram_hits,
 				 [GHOST_FROM_DISK] = &n->disk_hits,
@@ -210,25 +206,6 @@ visit_whole(struct policy *p, const struct visit *v, struct ghost_event *e)
 
 /* ---- a body in slices, as in serve/rules/slices.h and serve/walk.c --------------------------------- */
 
-/* In the sample exactly when its head is; another one for each version. */
-static uint64_t
-slice_key(const struct visit *v, uint64_t number)
-{
-	uint64_t x = v->key.lo + (uint64_t)v->version * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (v->key.hi & ~(uint64_t)UINT32_MAX) | (uint32_t)(x ^ x >> 31);
-}
-
-/* Finds the bytes asked for. A 304 has none. */
-static void
-find_range(const struct visit *v, uint64_t *from, uint64_t *until)
-{
-	*from = v->kind == VISIT_PART ? v->at : 0;
-	uint64_t sent = v->kind == VISIT_CHECKED ? 0 : v->sent ? v->sent : v->bytes;
-	*until = sent < v->bytes - *from ? *from + sent : v->bytes;
-}
-
 /* One slice of a visit whose head was answered: what it adds to the outcome. fetched: how many
  * neighbours before it came with the same request. */
 static void
@@ -236,7 +213,7 @@ visit_slice(struct policy *p, const struct visit *v, struct ghost_event *e, stru
 	    unsigned *fetched)
 {
 	uint64_t from, until, at = e->url;
-	find_range(v, &from, &until);
+	visit_range(v, &from, &until);
 	uint64_t end = at + e->body_bytes;
 	uint64_t sent = (until < end ? until : end) - (from > at ? from : at);
 	e->record_bytes = cache_record_bytes(v->key_bytes + SLICE_KEY_BYTES, 0, e->body_bytes);
@@ -285,7 +262,7 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 {
 	uint64_t from, until;
 	unsigned fetched = 0;
-	find_range(v, &from, &until);
+	visit_range(v, &from, &until);
 	e->record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, 0);
 	e->whole = true;
 	e->deed = GHOST_FETCHED;
@@ -314,7 +291,7 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 		e->refused = !wanted && is_slice_refused(p, v, j, i - from / SLICE_BYTES);
 		e->sightings = each && i > from / SLICE_BYTES;
 		e->behind = e->sightings ? i + 1 : 0;
-		e->key = slice_key(v, i);
+		e->key = visit_slice_key(v, i);
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
 	}
@@ -338,13 +315,19 @@ sampled_as(const struct policy *p, const struct visit *v)
 static void
 visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 {
-	struct sighting_facts f = {.kind = kind_of(v, known->counts),
+	struct sighting_facts f = {.kind = sights_kind(v, known->counts),
 				   .storable = true,
 				   .status = 200,
 				   .body_bytes = v->bytes,
 				   .slice = sights_is_behind(v) ? v->at / SLICE_BYTES : 0,
+				   .has_life = v->fresh_s != UINT32_MAX,
+				   .fresh_s = v->fresh_s,
+				   .confirmed = v->validator != 0,
 				   .known = known->first};
 	tick(p, v->now_s);
+	if (f.has_life)
+		f.ram_turn_s = ram_turn_find(&p->ram, v->now_s);
+	p->is_joined = joins_has(&p->joins, v);
 	f.over_budget = p->o.budget_bytes_s && budget_is_over(&p->budget);
 	struct sighting s = sighting_decide(&p->rule, &f);
 	struct ghost_event e = {
@@ -354,7 +337,12 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 		.now_s = v->now_s,
 		.fresh_s = v->fresh_s,
 		.validator = v->validator,
-		.deed = v->kind == VISIT_PART ? GHOST_PART : GHOST_FETCHED,
+		.purge_now = 1,
+		.stale_at = v->softened ? 2 : 0,
+		/* Those that joined another's fetch fetch nothing, also where that was not kept. */
+		.deed = p->is_joined		? GHOST_ASKED
+			: v->kind == VISIT_PART ? GHOST_PART
+						: GHOST_FETCHED,
 		/* The second part finds the head, and fetches the one slice that a small body is. */
 		.whole = v->kind != VISIT_PART || s.whole || known->first.times > 0,
 		.sightings = known->counts,
@@ -372,6 +360,39 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 		visit_slices(p, v, &(struct judged){&f, known, e.refused}, &e);
 	else
 		visit_whole(p, v, &e);
+}
+
+/* Answered if the object is there; else the origin answers it, and nothing is stored. */
+static void
+visit_head(struct policy *p, const struct visit *v)
+{
+	struct ghost_event e = {.key = v->key.hi,
+				.url = v->key.hi,
+				.sampled_as = sampled_as(p, v),
+				.record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, 0),
+				.now_s = v->now_s,
+				.purge_now = 1,
+				.deed = GHOST_ASKED,
+				.refused = true};
+	struct ghost_did did = {.answer = GHOST_PASSED, .weight = 1};
+	p->is_joined = false;
+	if (p->ghost)
+		did = see(p, &e);
+	struct outcome o = {.answer = did.answer,
+			    .weight = did.weight,
+			    .origin_requests = did.answer >= GHOST_VALIDATED};
+	if (did.answer != GHOST_IGNORED)
+		count(p, v, &o);
+}
+
+static void
+count_passed(struct policy *p, const struct visit *v)
+{
+	p->n.passed++;
+	p->n.missed++;
+	p->n.origin_requests++;
+	p->n.origin_bytes += (double)v->sent;
+	p->n.missed_sent_bytes += (double)v->sent;
 }
 
 static void
@@ -413,7 +434,11 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 			sights_prefetch(p->sights, v[i + AHEAD_SIGHTS].key);
 		if (asks)
 			sights_see(p->sights, &v[i], 1, &now_known);
-		if (v[i].tracked)
+		if (v[i].kind == VISIT_PASSED)
+			count_passed(p, &v[i]);
+		else if (v[i].tracked && v[i].kind == VISIT_HEAD)
+			visit_head(p, &v[i]);
+		else if (v[i].tracked)
 			visit(p, &v[i], asks ? &now_known : &known[i]);
 	}
 }
@@ -424,20 +449,12 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 static double
 error_of_sum(const double parts[POLICY_PARTS])
 {
-	double sum = 0, squares = 0;
+	double sum = 0, squares = 0, n = POLICY_PARTS;
 	for (int i = 0; i < POLICY_PARTS; i++)
 		sum += parts[i];
-	for (int i = 0; i < POLICY_PARTS; i++) {
-		double off = parts[i] - sum / POLICY_PARTS;
-		squares += off * off;
-	}
-	return sqrt(squares * POLICY_PARTS / (POLICY_PARTS - 1));
-}
-
-static double
-at_least_0(double v)
-{
-	return v > 0 ? v : 0;
+	for (int i = 0; i < POLICY_PARTS; i++)
+		squares += (parts[i] - sum / n) * (parts[i] - sum / n);
+	return sqrt(squares * n / (n - 1));
 }
 
 /* No cache of this disk and memory exceeds these; nothing is known of writes. */
@@ -458,10 +475,10 @@ void
 policy_facts(const struct policy *p, struct policy_facts *out)
 {
 	*out = p->n;
-	if (p->limit) {
+	if (p->limit)
 		limit_facts(p, out);
+	if (p->limit)
 		return;
-	}
 	struct ghost_stats g = {.sample_share = 1};
 	if (p->ghost)
 		ghost_stats(p->ghost, &g);
@@ -473,8 +490,8 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 		out->sample_share = lru_share(p->lru);
 	}
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
-	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.missed / all) : 0;
-	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;
+	out->hit_ratio = all > 0 ? fmax(1 - p->n.missed / all, 0) : 0;
+	out->byte_hit_ratio = sent > 0 ? fmax(1 - p->n.missed_sent_bytes / sent, 0) : 0;
 	out->chooses = p->choosing != NULL;
 	if (p->choosing)
 		out->choice = *choosing_choice(p->choosing);

@@ -176,6 +176,12 @@ set_text(struct entry *e, enum role role, struct str v)
 	case ROLE_RANGE:
 		e->range = v;
 		break;
+	case ROLE_VARIANT:
+		e->variant = v;
+		break;
+	case ROLE_PURGE:
+		e->purge = v;
+		break;
 	case ROLE_REQUEST:
 		return roles_set_request(e, v);
 	default:

@@ -44,7 +44,9 @@
 		"downstream_remote_address", "remote_host", "clientip")                              \
 	X(CACHE,    "cache",    "cache", "upstream_cache_status", "CacheCacheStatus",                \
 		"x-edge-result-type", "cache_status", "cacheStatus")                                 \
-	X(LIFETIME, "lifetime", "ttl", "max_age", "lifetime")                                        \
+	X(LIFETIME, "lifetime", "life", "ttl", "max_age", "lifetime")                                \
+	X(VARIANT,  "variant",  "var", "variant")                                                    \
+	X(PURGE,    "purge",    "purge")                                                             \
 	X(RANGE,    "range",    "sent_http_content_range", "content_range", "range", "http_range",   \
 		"clientRequestRange", "request_range")
 /* clang-format on */

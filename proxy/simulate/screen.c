@@ -4,6 +4,8 @@
 #include "proxy/base/mem.h"
 #include "proxy/http/cachekey.h"
 #include "proxy/serve/routes/route.h"
+#include "proxy/simulate/purges.h"
+#include "proxy/simulate/told.h"
 #include "proxy/simulate/value.h"
 
 #include <stdlib.h>
@@ -14,6 +16,7 @@ static const uint64_t LARGEST = UINT64_C(1) << 40;
 struct screen {
 	struct screen_options o;
 	struct routes *routes;
+	struct purges *purges;
 	struct buf key, target;
 	struct screen_facts n;
 };
@@ -44,6 +47,7 @@ screen_create(const struct screen_options *o)
 	struct screen *s = NEW(struct screen);
 	s->o = *o;
 	s->routes = routes_create(o->config);
+	s->purges = purges_create();
 	return s;
 }
 
@@ -55,6 +59,7 @@ screen_destroy(struct screen **ps)
 	if (!s)
 		return;
 	routes_destroy(&s->routes);
+	purges_destroy(&s->purges);
 	buf_fini(&s->key);
 	buf_fini(&s->target);
 	free(s);
@@ -151,8 +156,9 @@ lifetime_of(const struct screen *s, const struct entry *e, struct str target)
 	return otherwise;
 }
 
+/* n: NULL, for a URL that is purged. */
 static enum screening
-find_key(struct screen *s, const struct entry *e, struct visit *v)
+find_key(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
 {
 	struct request rq = {.method = METHOD_GET};
 	if (e->has_id && !e->target.n) {
@@ -172,6 +178,13 @@ find_key(struct screen *s, const struct entry *e, struct visit *v)
 	s->key.n = 0;
 	cachekey_add_url(rq.scheme, rq.authority, rq.path_query, &route->key, &s->key);
 	v->key = twice_key_hash_of(&s->o.seed, s->key.p, s->key.n);
+	if (n)
+		n->purged = purges_find(s->purges, v->key.hi, buf_str(&s->key));
+	if (e->variant.n) {
+		buf_add_lit(&s->key, "\n");
+		buf_add_str(&s->key, e->variant);
+		v->key = twice_key_hash_of(&s->o.seed, s->key.p, s->key.n);
+	}
 	v->key_bytes = s->key.n < UINT16_MAX ? (uint16_t)s->key.n : UINT16_MAX;
 	v->fresh_s = lifetime_of(s, e, rq.path_query);
 	s->n.with_query += memchr(rq.path_query.p, '?', rq.path_query.n) != NULL;
@@ -202,14 +215,96 @@ second_of(int64_t us)
 	return s < 0 ? 0 : s < UINT32_MAX ? (uint32_t)s : UINT32_MAX - 1;
 }
 
-static enum screening
-judge(struct screen *s, const struct entry *e, struct visit *v)
+/* ---- purges -------------------------------------------------------------------------------- */
+
+/* All URLs that begin like this one. */
+static void
+purge_prefix(struct screen *s, const struct entry *e, bool soft)
 {
+	struct request rq = {.method = METHOD_GET};
+	if (!read_url(s, e, &rq))
+		return;
+	if (rq.path_query.n && rq.path_query.p[rq.path_query.n - 1] == '*')
+		rq.path_query.n--;
+	s->key.n = 0;
+	cachekey_add_prefix(rq.scheme, rq.authority, rq.path_query, true, &s->key);
+	purges_add_prefix(s->purges, buf_str(&s->key), soft);
+}
+
+static void
+take_purge(struct screen *s, const struct entry *e)
+{
+	static const struct str softly = STR_INIT("soft-");
+	bool soft = str_starts(e->purge, softly);
+	struct str kind = str_from(e->purge, soft ? softly.n : 0);
+	struct visit v = {0};
+	if (str_eq(kind, STR("url")) && find_key(s, e, &v, NULL) == SCREENING_TAKEN)
+		purges_add_url(s->purges, v.key.hi, soft);
+	else if (str_eq(kind, STR("prefix")))
+		purge_prefix(s, e, soft);
+	else if (str_eq(kind, STR("host")))
+		purges_add_host(s->purges, e->target, soft);
+	else if (str_eq(kind, STR("all")))
+		purges_add_prefix(s->purges, STR(""), soft);
+	else
+		s->n.tag_purges += str_eq(kind, STR("tag"));
+}
+
+/* ---- what the log of a cache says of itself -------------------------------------------------- */
+
+/* RFC 9111 4.4: a method that changes things invalidates the URL, unless it failed. */
+static bool
+invalidates(const struct entry *e)
+{
+	bool safe = is_get(e->method) || str_ieq(e->method, STR("HEAD")) ||
+		    str_ieq(e->method, STR("OPTIONS")) || str_ieq(e->method, STR("TRACE"));
+	return !safe && e->status >= 200 && e->status < 400;
+}
+
+static enum visit_kind
+kind_of_status(int status)
+{
+	return status == 206 ? VISIT_PART : status == 304 ? VISIT_CHECKED : VISIT_WHOLE;
+}
+
+static enum screening
+judge_told(struct screen *s, const struct entry *e, const struct told *t, struct visit *v,
+	   struct catalogue_news *n)
+{
+	enum screening r = find_key(s, e, v, n);
+	if (r != SCREENING_TAKEN)
+		return r;
+	bool head = str_ieq(e->method, STR("HEAD"));
+	bool passed = t->stored_not || (!head && !is_get(e->method)) ||
+		      (!t->hit && !e->has_lifetime && !is_kept_status(e->status));
+	if (invalidates(e))
+		purges_add_url(s->purges, v->key.hi, false);
+	v->kind = passed ? VISIT_PASSED : head ? VISIT_HEAD : kind_of_status(e->status);
+	v->joined = t->joined;
+	v->fetched = t->asked && !t->joined;
+	n->validated = t->validated;
+	n->has_life = e->has_lifetime;
+	s->n.told++;
+	return r;
+}
+
+static enum screening
+judge(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
+{
+	struct told t = told_read(e->cache);
+	if (e->purge.n && e->status >= 200 && e->status < 300) {
+		take_purge(s, e);
+		return SCREENING_PURGE;
+	}
+	if (t.is_known)
+		return judge_told(s, e, &t, v, n);
+	v->kind = kind_of_status(e->status);
+
 	if (!is_get(e->method))
 		return SCREENING_METHOD;
 	if (!is_kept_status(e->status))
 		return SCREENING_STATUS;
-	return find_key(s, e, v);
+	return find_key(s, e, v, n);
 }
 
 /* A part's place, and the whole's size, or how much of it there is at least. */
@@ -231,17 +326,19 @@ enum screening
 screen_entry(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
 {
 	*v = (struct visit){.now_s = second_of(e->time_us)};
-	enum screening r = judge(s, e, v);
+	*n = (struct catalogue_news){0};
+	enum screening r = judge(s, e, v, n);
 	s->n.counts[r]++;
 	if (r != SCREENING_TAKEN)
 		return r;
-	v->kind = e->status == 206 ? VISIT_PART : e->status == 304 ? VISIT_CHECKED : VISIT_WHOLE;
 	bool has_bytes = e->has_bytes && e->bytes <= LARGEST;
 	v->sent = has_bytes && v->kind != VISIT_CHECKED ? e->bytes : 0;
+	if (v->kind >= VISIT_HEAD)
+		return r;
 	bool whole_size = e->whole_size && v->kind != VISIT_PART; /* a 206 tells its part's */
-	*n = (struct catalogue_news){.bytes = has_bytes ? e->bytes : 0,
-				     .has_bytes = has_bytes,
-				     .whole_size = whole_size};
+	n->bytes = has_bytes ? e->bytes : 0;
+	n->has_bytes = has_bytes;
+	n->whole_size = whole_size;
 	take_range(s, e, v, n);
 	if (v->kind == VISIT_PART)
 		v->client = (uint32_t)twice_key_hash_of(&s->o.seed, e->client.p ? e->client.p : "",

@@ -19,7 +19,8 @@ struct config;
 	X(STATUS,  "status",   "a status other than 200, 203, 206 or 304")               \
 	X(PATTERN, "pattern",  "matches --skip, or none of --only")                      \
 	X(ROUTE,   "route",    "its route passes or is never stored (configuration)")    \
-	X(URL,     "url",      "no URL of http or https")
+	X(URL,     "url",      "no URL of http or https")                                \
+	X(PURGE,   "purge",    "a purge, of which the requests behind it learn")
 /* clang-format on */
 
 enum screening {
@@ -67,6 +68,8 @@ struct screen_facts {
 	uint64_t fractions;	 /* whose time is finer than a second */
 	uint64_t with_lifetime;
 	uint64_t no_status;
+	uint64_t told;	     /* of whose answer the log says what the cache did with it */
+	uint64_t tag_purges; /* by tags, which no line has */
 };
 void screen_facts(const struct screen *s, struct screen_facts *out);
 

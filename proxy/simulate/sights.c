@@ -208,6 +208,16 @@ sights_is_behind(const struct visit *v)
 	return v->kind == VISIT_PART && v->at > 0;
 }
 
+enum sighting_kind
+sights_kind(const struct visit *v, bool counts)
+{
+	if (v->kind != VISIT_PART)
+		return SIGHTING_PLAIN;
+	if (!counts)
+		return SIGHTING_RANGE_REPEATED;
+	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
+}
+
 static struct twice_filter_sight
 see_as(struct sights *s, struct twice_key_hash h, bool counts)
 {
@@ -260,6 +270,9 @@ sights_see(struct sights *s, const struct visit *v, size_t n, struct sights_know
 		if (s->filter && i + AHEAD < n)
 			twice_filter_prefetch(s->filter, v[i + AHEAD].key);
 		tick(s, v[i].now_s);
+		known[i] = (struct sights_known){0};
+		if (v[i].kind >= VISIT_HEAD)
+			continue;
 		counts = is_counted(s, &v[i]);
 		known[i] = (struct sights_known){.first = part ? see_part(s, &v[i], counts)
 							       : see_as(s, v[i].key, counts),

@@ -9,8 +9,10 @@
 
 enum visit_kind {
 	VISIT_WHOLE,
-	VISIT_PART,   /* a 206 */
-	VISIT_CHECKED /* a 304: the client's copy was good */
+	VISIT_PART,    /* a 206 */
+	VISIT_CHECKED, /* a 304: the client's copy was good */
+	VISIT_HEAD,    /* answered from the cache where it has the object, and stores nothing */
+	VISIT_PASSED   /* no cache could have answered it, or kept the answer: only counted */
 };
 
 struct visit {
@@ -26,11 +28,21 @@ struct visit {
 	uint8_t kind;
 	uint64_t
 		since; /* visits from the one before for its URL to this one; 0: that could not be of use */
-	bool tracked; /* its URL is in the catalogue: all below is known */
-	bool large;   /* ... because it is large, whatever its key */
-	bool first;   /* the log never asked for it before */
-	bool changed; /* another version than at its last request */
-	bool again;   /* the log asks for it once more; with a pass before this one */
+	bool joined;   /* it waited for another request's fetch */
+	bool fetched;  /* it was the one that fetched */
+	bool softened; /* purged softly since its last request: to be validated */
+	bool tracked;  /* its URL is in the catalogue: all below is known */
+	bool large;    /* ... because it is large, whatever its key */
+	bool first;    /* the log never asked for it before */
+	bool changed;  /* another version than at its last request */
+	bool again;    /* the log asks for it once more; with a pass before this one */
 };
+
+/* Of a slice of its version; in the sample exactly when the head is. */
+uint64_t visit_slice_key(const struct visit *v, uint64_t number);
+/* Finds the bytes asked for. A 304 has none. */
+void visit_range(const struct visit *v, uint64_t *from, uint64_t *until);
+/* 0 to 1: the same for the same visit, whatever else is simulated beside it. */
+double visit_draw(const struct visit *v, uint64_t nth);
 
 #endif

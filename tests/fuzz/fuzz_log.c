@@ -38,6 +38,8 @@ read_log(struct source *s, struct screen *screen, struct catalogue *c)
 		look_at(e.query);
 		look_at(e.client);
 		look_at(e.cache);
+		look_at(e.variant);
+		look_at(e.purge);
 		if (screen_entry(screen, &e, &v, &news) == SCREENING_TAKEN)
 			catalogue_see(c, &v, &news);
 	}

@@ -58,6 +58,22 @@ START_TEST(combined_and_then_more)
 		strstr(printed(access_line_combined, &l), "total_us=41 cut id=\"4f\"\n"));
 	ck_assert_ptr_nonnull(strstr(printed(access_line_json, &l), ",\"id\":\"4f\""));
 	l.id = STR("");
+	l.life.is_known = l.variant.is_known = true;
+	l.variant.hash = 0x1b2c;
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_combined, &l), "total_us=41 life=0 var=00001b2c cut\n"));
+	ck_assert_ptr_nonnull(strstr(printed(access_line_json, &l),
+				     "detail=ram\",\"life\":0,\"var\":\"00001b2c\",\"reused\""));
+	l.life.is_known = l.variant.is_known = false;
+	l.purge.kind = STR("url");
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_combined, &l), "total_us=41 purge=\"url\" cut\n"));
+	l.purge.soft = true;
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_combined, &l), " purge=\"soft-url\" cut\n"));
+	ck_assert_ptr_nonnull(
+		strstr(printed(access_line_json, &l), ",\"purge\":\"soft-url\",\"reused\""));
+	l.purge.kind = STR("");
 	l.trace = STR("00-\"1-2-01");
 	ck_assert_ptr_nonnull(strstr(printed(access_line_combined, &l),
 				     "total_us=41 cut trace=\"00-\\x221-2-01\"\n"));
