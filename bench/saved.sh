@@ -11,14 +11,14 @@
 # the spread (with a single run nobody knows it: 0.5% of all origin requests), or more than 2 points of hits.
 #
 # Settings: disk5 disk10 disk20 disk40 (per cent of the distinct bytes), short, purges, prefixes (each
-# purges a 256th of the paths), restart, kill (a restart by kill -9), warm, ranges. About three minutes with 60000
+# purges a 256th of the paths), restart, kill (a restart by kill -9), warm, ranges, three and auto (sightings), two-disks. About four minutes with 60000
 # requests.
 . bench/lib.sh
 need curl "apt-get install curl"
 
 REQUESTS=${1:-60000}
 shift
-RUNS=${*:-disk5 disk10 disk20 disk40 short purges prefixes restart kill warm ranges}
+RUNS=${*:-disk5 disk10 disk20 disk40 short purges prefixes restart kill warm ranges three auto two-disks}
 SEED=${SEED:-1}
 SIGHTINGS=${SIGHTINGS:-2}
 # Two, so that the disk keeps up as it would: at full speed a log of 32 MB turns over ten times a
@@ -63,7 +63,7 @@ players() { # address: a probe, then play, then seeks, of every how-manieth obje
 
 play() { # setting, sightings
 	case $1 in
-	disk*) mix ;;
+	disk* | three | auto | two-disks) mix ;;
 	short)
 		for _ in 1 2 3; do
 			mix --take $((REQUESTS / 10)) # within their lifetime, 6 s
@@ -100,8 +100,8 @@ play() { # setting, sightings
 
 run_one() { # setting, 1 or 2 (SIGHTINGS): a line of runs: sightings written origin said net dropped hits hits-of-all
 	local sightings=$2
-	[ "$2" = 1 ] || sightings=$SIGHTINGS
-	start_twice "$WORK/cache" "$disk" "$memory" "$sightings"
+	[ "$2" = 1 ] || sightings=$many
+	SETTINGS=$more start_twice "$WORK/cache" "$disk" "$memory" "$sightings"
 	play "$1" "$sightings"
 	for _ in $(seq 100); do
 		[ "$(number disk.pending_bytes)" != 0 ] || break
@@ -112,7 +112,7 @@ run_one() { # setting, 1 or 2 (SIGHTINGS): a line of runs: sightings written ori
 		"$(number requests.hit_ratio) $(number requests.baseline_hit_ratio)" >>"$WORK/runs"
 	[ -z "${STATS:-}" ] || curl -s "http://127.0.0.1:$ADMIN/stats" >"$STATS.$1.$2"
 	stop "$PROXY"
-	rm -rf "$WORK/cache"
+	rm -rf "$WORK/cache" "$WORK/cache.2"
 }
 
 machine
@@ -122,13 +122,17 @@ echo "# $facts"
 echo "# saved_ratio and net origin requests (below zero: fewer than admitting all): said, and true by a second run"
 echo "# setting    saved: said    true  points    net: said      true    off spread  written 2, 1 (MB)  said by 1  hits: said  true  dropped"
 for setting in $RUNS; do
-	share=20 age=86400
+	share=20 age=86400 many=$SIGHTINGS more=
 	case $setting in
 	disk*) share=${setting#disk} ;;
 	short) age=6 ;;
+	three) share=10 many=3 ;;
+	auto) share=5 many=auto ;;
+	two-disks) share=10 ;;
 	esac
 	disk=$((distinct * share / 100)) memory=$((distinct * share / 1000))
 	[ "$memory" -ge 1048576 ] || memory=1048576
+	[ "$setting" != two-disks ] || more="more_disks: [ { dir: $WORK/cache.2, size: $disk } ]"
 	start_origin "$age"
 	: >"$WORK/runs"
 	for _ in $(seq "$REPEAT"); do
