@@ -56,6 +56,11 @@ struct ghost_bill {
 	} requests[GHOST_REQUEST_SLOTS];
 };
 
+/* Since when the open batch is open, and the time of the last event. */
+struct ghost_times {
+	uint32_t born_s, now_s;
+};
+
 /* Generations of segments, in which something lies. */
 struct ghost_span {
 	uint32_t first, last;
@@ -82,11 +87,10 @@ struct ghost {
 	struct ledger ledger;
 	struct packing packing;
 	uint64_t fragment_bytes;
-	uint64_t charged;	/* as written, of what the open batch holds */
-	int64_t overhead;	/* of closed batches and of footers, beyond what was charged */
-	int64_t owed;		/* at most 0: charged too much, and not yet left off */
-	uint32_t born_s;	/* the open batch */
-	uint32_t now_s;		/* of the last event */
+	uint64_t charged; /* as written, of what the open batch holds */
+	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
+	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
+	struct ghost_times times;
 	uint64_t heads;		/* that left RAM unwritten, to be written: with their weights */
 	struct ghost_span took; /* by ghost_take, of one copy */
 	bool is_emptying;	/* a segment; and, while that: a large body is being carried */

@@ -109,11 +109,11 @@ make_fit(struct ghost *g, uint64_t bytes)
 void
 ghost_age(struct ghost *g, uint32_t now_s)
 {
-	g->now_s = now_s;
-	if (g->packing.used && now_s > g->born_s + BATCH_AGE_S)
+	g->times.now_s = now_s;
+	if (g->packing.used && now_s > g->times.born_s + BATCH_AGE_S)
 		close_batch(g);
 	if (!g->packing.used)
-		g->born_s = now_s;
+		g->times.born_s = now_s;
 }
 
 uint64_t
@@ -292,7 +292,7 @@ ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes)
 static bool
 is_worth_moving(const struct ghost *g, const struct shade *s)
 {
-	return s->hits || (g->o.asked_before && !s->bodiless && s->fresh_until > g->now_s);
+	return s->hits || (g->o.asked_before && !s->bodiless && s->fresh_until > g->times.now_s);
 }
 
 static bool
