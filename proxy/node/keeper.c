@@ -44,16 +44,40 @@ keeper_save(struct shelves *sh, struct chronicle *ch)
 		cache_save_earnings(sh->cache);
 }
 
-/* `sightings: auto`: what-if says what a generation would have been with other sightings. */
+/* `sightings: auto`: what-if says what a generation would have been with other sightings, and rows that are as now
+ * follow the choice. */
+struct choosing {
+	struct choice_period period;
+	bool is_known, used;
+	struct sighting_settings now;
+};
+
+static void
+look_back(struct whatif *w, void *ctx)
+{
+	struct choosing *c = ctx;
+	c->is_known = whatif_period(w, false, &c->period);
+}
+
+static void
+go_on(struct whatif *w, void *ctx)
+{
+	struct choosing *c = ctx;
+	if (c->used)
+		whatif_period(w, true, &c->period);
+	whatif_settle(w, c->now.sightings, c->now.large_sightings);
+}
+
 static void
 choose(struct shelves *sh)
 {
-	struct choice_period p;
-	if (!seen_choice_is_due(sh->seen))
-		return;
-	bool known = baseline_period(sh->baseline, false, &p);
-	if (seen_choose(sh->seen, known ? &p : NULL, now_s()))
-		baseline_period(sh->baseline, true, &p);
+	struct choosing c = {.is_known = false};
+	if (seen_choice_is_due(sh->seen)) {
+		baseline_what_if(sh->baseline, look_back, &c);
+		c.used = seen_choose(sh->seen, c.is_known ? &c.period : NULL, now_s());
+	}
+	c.now = seen_settings(sh->seen);
+	baseline_what_if(sh->baseline, go_on, &c);
 }
 
 static void
@@ -64,8 +88,6 @@ keep(struct keeper *k)
 	cache_stats(sh->cache, &stats);
 	seen_tick(sh->seen, now_s(), now_ms(), &stats);
 	choose(sh);
-	struct sighting_settings now = seen_settings(sh->seen);
-	baseline_settle(sh->baseline, now.sightings, now.large_sightings);
 	baseline_tick(sh->baseline, now_ms());
 	chronicle_tick(k->chronicle);
 	cache_watch(k->shelves->cache);

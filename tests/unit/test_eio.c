@@ -405,7 +405,7 @@ open_memories(struct memories *m, struct cache *c)
 	struct seen_options s = {
 		.cache = c, .saved = true, .memory = memory, .rule = {.sightings = 2}};
 	struct baseline_options b = {.ghost = {.disk_bytes = options.disk_bytes},
-				     .memory = memory,
+				     .what_if = {.memory = memory},
 				     .rings = 1,
 				     .cache = c};
 	ck_assert_int_eq(seen_open(&m->seen, &s, err, sizeof err), 0);

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536, LATER_AT_ONCE = 256 };
 static const char FILE_NAME[] = "baseline", WHAT_IF[] = "whatif";
@@ -362,30 +361,24 @@ restore(struct baseline *b)
 static void
 begin_what_if(struct baseline *b)
 {
-	const struct whatif_options w = {.ghost = b->o.ghost,
-					 .memory = b->o.memory,
-					 .chooses = b->o.chooses,
-					 .sightings = b->o.sightings,
-					 .large_sightings = b->o.large_sightings,
-					 .budget_bytes_s = b->o.budget_bytes_s,
-					 .budget_saved_s = b->o.budget_saved_s};
+	struct whatif_options w = b->o.what_if;
+	w.ghost = b->o.ghost;
 	struct buf bytes = {0};
 	const char *why;
-	if (!b->o.ghost.disk_bytes || !b->o.memory.capacity)
+	if (!b->o.ghost.disk_bytes || !w.memory.capacity)
 		return;
 	b->what_if = whatif_create(&w);
-	if (b->what_if && b->cache &&
-	    cache_read_file(b->cache, WHAT_IF, BASELINE_WHAT_IF_MOST, &bytes, &why)) {
-		struct twice_filter_place place = {cache_seed(b->cache), now_s()};
-		if (!why)
-			why = whatif_load(b->what_if, &place, buf_str(&bytes));
-		if (why) {
-			log_warning("cache %s: the snapshot of what-if is ignored (%s): it begins "
-				    "empty",
-				    cache_directory(b->cache), why);
-			whatif_destroy(&b->what_if);
-			b->what_if = whatif_create(&w);
-		}
+	if (!b->what_if || !b->cache ||
+	    !cache_read_file(b->cache, WHAT_IF, BASELINE_WHAT_IF_MOST, &bytes, &why))
+		return;
+	struct twice_filter_place place = {cache_seed(b->cache), now_s()};
+	if (!why)
+		why = whatif_load(b->what_if, &place, buf_str(&bytes));
+	if (why) {
+		log_warning("cache %s: the snapshot of what-if is ignored (%s): it begins empty",
+			    cache_directory(b->cache), why);
+		whatif_destroy(&b->what_if);
+		b->what_if = whatif_create(&w);
 	}
 	buf_fini(&bytes);
 }
@@ -446,23 +439,13 @@ baseline_destroy(struct baseline **pb)
 }
 
 void
-baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings)
-{
-	pthread_mutex_lock(&b->lock);
-	drain(b); /* these were judged before */
-	if (b->what_if)
-		whatif_settle(b->what_if, sightings, large_sightings);
-	pthread_mutex_unlock(&b->lock);
-}
-
-bool
-baseline_period(struct baseline *b, bool from_here, struct choice_period *out)
+baseline_what_if(struct baseline *b, void (*use)(struct whatif *w, void *ctx), void *ctx)
 {
 	pthread_mutex_lock(&b->lock);
 	drain(b);
-	bool is = b->what_if && whatif_period(b->what_if, from_here, out);
+	if (b->what_if)
+		use(b->what_if, ctx);
 	pthread_mutex_unlock(&b->lock);
-	return is;
 }
 
 struct baseline_ring *

@@ -20,13 +20,9 @@ struct cache;
 
 struct baseline_options {
 	struct ghost_options ghost;
-	struct twice_filter_options memory; /* of sightings, for what-if; capacity 0: none */
-	bool chooses;			    /* likewise, as the next two: whatif.h */
-	unsigned sightings, large_sightings;
-	uint64_t budget_bytes_s; /* of writes, for what-if; 0: none (budget.h) */
-	unsigned budget_saved_s;
-	unsigned rings;	     /* one for each worker */
-	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
+	struct whatif_options what_if; /* but for its ghost; its memory's capacity 0: none */
+	unsigned rings;		       /* one for each worker */
+	struct cache *cache;	       /* borrowed; where the snapshot is kept. NULL: nowhere */
 };
 /* Restores the snapshot beside the cache, or starts empty with a warning that says why. -1 when the
  * thread cannot be started. */
@@ -54,9 +50,9 @@ struct baseline_stats {
 };
 void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all notes are in it */
 
-/* whatif_settle and whatif_period of its what-if; false: there is none. */
-void baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings);
-bool baseline_period(struct baseline *b, bool from_here, struct choice_period *out);
+/* Calls use for its what-if, if there is one, when all notes are in it; not for workers. Nothing else goes on
+ * meanwhile: use does not wait. */
+void baseline_what_if(struct baseline *b, void (*use)(struct whatif *w, void *ctx), void *ctx);
 
 /* About once a second: what came to lie in it goes to the log beside the snapshot (baseline_log.h). It, and what is
  * below, are the keeper's, or before or behind that. */
