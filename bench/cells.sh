@@ -9,12 +9,13 @@
 # the bytes written, and the last lines have the means. TWICE: the program. LOGS: a folder that keeps the logs that
 # are made, to be used again. ONLY: names of logs. BOUNDS=1: instead, three caches of the
 # same disks without RAM: an LRU by bytes that admits all, one that admits what was asked for before, and one that
-# knows the future (clairvoyant.c).
+# knows the future (clairvoyant.c). POLICY: another one than 2.
 set -u
 TWICE=${TWICE:-build/twice}
 BIN=${BIN:-build/release/bench}
 FOLDER=${1:-traces}
 BEFORE=${2:-}
+POLICY=${POLICY:-2}
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 LOGS=${LOGS:-$WORK}
@@ -48,7 +49,7 @@ table() { # name, what is said of it: the rows of one answer
 
 rows() { # name, log
 	for ram in 10% 1%; do
-		"$TWICE" simulate --json --sample off --disk 5%,10%,20%,40% --memory $ram --policies 2 --curves 2 "$2" >"$WORK/json" || return
+		"$TWICE" simulate --json --sample off --disk 5%,10%,20%,40% --memory $ram --policies "$POLICY" --curves "$POLICY" "$2" >"$WORK/json" || return
 		table "$1" $ram
 	done
 }

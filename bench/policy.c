@@ -222,8 +222,10 @@ static struct score
 play_policy(const struct play *p, uint64_t disk, const struct rules *rules,
 	    const struct shock *shock)
 {
-	struct ghost_options o = {
-		.disk_bytes = disk, .memory_bytes = disk / 10, .max_entries = 1 << 22};
+	struct ghost_options o = {.disk_bytes = disk,
+				  .memory_bytes = disk / 10,
+				  .max_entries = 1 << 22,
+				  .asked_before = rules->sightings > 1};
 	struct ghost *g = ghost_create(&o);
 	struct twice_filter_options memory = {
 		.sightings = rules->sightings, .capacity = p->objects, .false_positives = 0.01};

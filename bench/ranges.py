@@ -5,7 +5,8 @@
 
 300 objects of 3 MiB, and of 512 KiB; each request is a range of 256 KiB, four fifths of them of 30 objects. The
 ranges begin at multiples of 256 KiB, or anywhere behind the first byte. Disk 500 MB, RAM 20 MB, one worker, with one sighting and
-with two. "touched" and "twice" are the slices (1 MiB at most) that were asked for at all, and more than once.
+with two. "touched" and "twice" are the slices (1 MiB at most) that were asked for at all, and more than once. The last two
+columns are what_if's row of the other number of sightings, to be compared with the other run.
 """
 import http.client
 import http.server
@@ -119,19 +120,22 @@ admission: {{ sightings: {sightings} }}
         for s in range(at // SLICE, (at + PIECE - 1) // SLICE + 1):
             slices[name, s] = slices.get((name, s), 0) + 1
     time.sleep(1)  # what is still to be written
-    disk = stats(admin)["disk"]
+    told = stats(admin)
+    disk = told["disk"]
+    other = next(row for row in told["what_if"]["rows"] if row["name"] == f"sightings: {3 - sightings}")
     proxy.terminate()
     proxy.wait()
     each = min(size, SLICE) / 1e6
     print(f"{size:9d} {'anywhere' if anywhere else 'aligned':8s} {sightings:9d} {100 * hits / REQUESTS:7.1f}% "
           f"{Origin.sent / 1e6:8.0f} {Origin.asked:6d} {disk['written_bytes'] / 1e6:8.0f} "
-          f"{REQUESTS * PIECE / 1e6:6.0f} {len(slices) * each:8.0f} {sum(n > 1 for n in slices.values()) * each:6.0f}")
+          f"{REQUESTS * PIECE / 1e6:6.0f} {len(slices) * each:8.0f} {sum(n > 1 for n in slices.values()) * each:6.0f} "
+          f"{100 * other['hit_ratio']:7.1f}% {other['written_bytes'] / 1e6:8.0f}")
 
 
 def main():
     server = Server(("127.0.0.1", 0), Origin)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print("#   bytes ranges   sightings    hits   MB fetched, in   written   sent  touched  twice")
+    print("#   bytes ranges   sightings    hits   MB fetched, in   written   sent  touched  twice   what-if: hits, written with the other")
     for size in 3 << 20, 512 << 10:
         for anywhere in False, True:
             for sightings in 1, 2:

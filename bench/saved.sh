@@ -1,6 +1,6 @@
 #!/bin/bash
 # saved.sh - is what the report says is saved what a second run shows? Each setting is played twice
-# with the same requests, with sightings: 2 and with sightings: 1. Written bytes are the kernel's
+# with the same requests, with sightings: 2 (SIGHTINGS: another number, or auto) and with sightings: 1. Written bytes are the kernel's
 # count, origin requests those of /stats.
 #
 #	[REPEAT=2] bench/saved.sh [REQUESTS [SETTING...]]
@@ -20,6 +20,7 @@ REQUESTS=${1:-60000}
 shift
 RUNS=${*:-disk5 disk10 disk20 disk40 short purges prefixes restart kill warm ranges}
 SEED=${SEED:-1}
+SIGHTINGS=${SIGHTINGS:-2}
 # Two, so that the disk keeps up as it would: at full speed a log of 32 MB turns over ten times a
 # second, and then more of it goes than the policy says.
 CONNECTIONS=${CONNECTIONS:-2}
@@ -97,9 +98,11 @@ play() { # setting, sightings
 	esac
 }
 
-run_one() { # setting, sightings: a line of runs: sightings written origin said net dropped hits hits-of-all
-	start_twice "$WORK/cache" "$disk" "$memory" "$2"
-	play "$1" "$2"
+run_one() { # setting, 1 or 2 (SIGHTINGS): a line of runs: sightings written origin said net dropped hits hits-of-all
+	local sightings=$2
+	[ "$2" = 1 ] || sightings=$SIGHTINGS
+	start_twice "$WORK/cache" "$disk" "$memory" "$sightings"
+	play "$1" "$sightings"
 	for _ in $(seq 100); do
 		[ "$(number disk.pending_bytes)" != 0 ] || break
 		sleep 0.1

@@ -14,12 +14,14 @@ enum config_filter {
 	CONFIG_FILTER_SCALABLE
 };
 
+enum { CONFIG_SIGHTINGS_CHOSEN_MOST = 3 };
+
 struct config_admission {
 	enum config_filter filter;
-	unsigned sightings;
+	unsigned sightings; /* 0: two, or three of large bodies, as is chosen while it runs */
 	uint64_t capacity;
 	double false_positives;	 /* 0..1 */
-	uint64_t rotate_after_s; /* 0: a quarter of a turn of the log */
+	uint64_t rotate_after_s; /* 0: a tenth of a turn of the log */
 	uint64_t turn_alarm_s;	 /* 0: none */
 	double fill_until;	 /* 0..1 */
 	uint64_t address_bytes;	 /* in an hour, of what one address alone asks for; 0: no bound */

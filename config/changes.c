@@ -20,13 +20,16 @@ struct row {
 	bool (*fits)(const struct config *running, const struct config *fresh);
 };
 
-/* One and two sightings are asked of the same filter. */
+/* One and two sightings are asked of the same filter; that of `auto` counts to three. */
 static bool
 same_filter(const struct config *running, const struct config *fresh)
 {
-	return running->admission.filter == CONFIG_FILTER_PAIR &&
-	       fresh->admission.filter == CONFIG_FILTER_PAIR && running->admission.sightings <= 2 &&
-	       fresh->admission.sightings <= 2;
+	unsigned now = running->admission.sightings, next = fresh->admission.sightings;
+	if (running->admission.filter != fresh->admission.filter)
+		return false;
+	if (!now)
+		return next <= CONFIG_SIGHTINGS_CHOSEN_MOST;
+	return running->admission.filter == CONFIG_FILTER_PAIR && now <= 2 && next && next <= 2;
 }
 
 /* Connections are counted by address from the start, or not at all. */

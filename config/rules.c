@@ -251,6 +251,11 @@ check_filter(const struct config *c, char *err, size_t err_bytes)
 			"admission.sightings", err, err_bytes,
 			"this filter tells only one sighting from none; write 1 or 2, or "
 			"set admission.filter to pair");
+	if (!a->sightings && a->filter != CONFIG_FILTER_PAIR)
+		return rules_wrong(
+			"admission.sightings", err, err_bytes,
+			"auto is only for admission.filter: pair; leave filter out, or write a "
+			"number");
 	return NULL;
 }
 

@@ -273,7 +273,8 @@ check_rate(const struct config_rate *r, const char *base, char *err, size_t err_
 static const char *
 check_sightings(const struct config *c, unsigned i, char *err, size_t err_bytes)
 {
-	unsigned most = c->admission.sightings;
+	unsigned most =
+		c->admission.sightings ? c->admission.sightings : CONFIG_SIGHTINGS_CHOSEN_MOST;
 	if (c->admission.filter == CONFIG_FILTER_PAIR && most < 2)
 		most = 2;
 	if (c->routes[i].admission.sightings <= most)

@@ -149,10 +149,10 @@ static const struct setting disk[] = {
 #define STRUCT struct config_admission
 static const struct setting admission[] = {
 	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "filter that remembers sightings"),
-	VALUE(COUNT,   sightings,                "sightings",                "2",        NULL,       RANGE(1, 15),             "requests for a URL before it is written; 1: write all"),
+	VALUE(COUNT,   sightings,                "sightings",                "2",        "auto",     RANGE(1, 15),             "requests for a URL before it is written; 1: all; auto: 2 or 3"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
-	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest life of a generation; auto: 1/4 of the disk rewritten"),
+	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest life of a generation; auto: 1/10 of the disk rewritten"),
 	VALUE(SECONDS, turn_alarm_s,             "turn_alarm",               "5m",       "none",     RANGE(1, YEAR),           "a gauge is raised while generations end sooner than this"),
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
 	VALUE(RATE,    write_budget,             "write_budget",             "none",     "none",     RANGE(1, 1.9e19),         "most bytes written: 10MiB/s, 50GB/day, 0.5DWPD (of disk)"),

@@ -228,6 +228,20 @@ add_most_written(const struct report *r, json_t *top)
 			json_string(network_print_client(r->most_written.who.address, text)));
 }
 
+/* Why so many are asked for, where that is chosen. */
+static void
+add_sightings(const struct report *r, json_t *top)
+{
+	char text[CHOICE_TEXT];
+	json_t *group = group_of(top, "admission.sightings");
+	const struct choice *c = &r->sightings.choice;
+	json_object_set_new(group, "auto", json_boolean(r->sightings.chosen));
+	if (!r->sightings.chosen)
+		return;
+	json_object_set_new(group, "since_s", json_integer((json_int_t)c->since_s));
+	json_object_set_new(group, "why", json_string(choice_say(c, text)));
+}
+
 static json_t *
 json_of_addresses(const struct report_origin *o)
 {
@@ -389,6 +403,7 @@ report_json(const struct report *r, struct buf *out)
 	add_measures(r, top);
 	json_object_set_new(top, "disks", json_of_disks(r));
 	add_most_written(r, top);
+	add_sightings(r, top);
 	json_object_set_new(top, "origins", json_of_origins(r));
 	json_object_set_new(top, "routes", json_of_routes(r));
 	json_object_set_new(top, "certificates", json_of_certificates(r));

@@ -15,6 +15,7 @@
 #include "proxy/base/metrics.h"
 #include "proxy/base/process.h"
 #include "proxy/cache/admission/askers.h"
+#include "proxy/cache/admission/choice.h"
 #include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/cache_stats.h"
 
@@ -98,6 +99,9 @@ struct report_writer {
 struct report_sightings {
 	double interval_s; /* how long the last generation lasted; 0: not known */
 	uint64_t unlogged;
+	unsigned asked, asked_large; /* for now, of all bodies and of large ones */
+	bool chosen;		     /* sightings: auto, and this is why: */
+	struct choice choice;
 };
 
 struct report {

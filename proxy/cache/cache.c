@@ -289,6 +289,12 @@ cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
+void
+cache_expect(struct cache *c, bool asked_before)
+{
+	atomic_store_explicit(&c->asked_before, asked_before, memory_order_relaxed);
+}
+
 static bool
 is_failing(const struct cache *c, unsigned i, bool store_fails)
 {

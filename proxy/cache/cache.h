@@ -92,6 +92,9 @@ void cache_watch(struct cache *c);
  * nothing was forgotten meanwhile: 0, or cache_lost once all can be. Their hashes are of another seed than this
  * cache's, so that another cache must open them (heritage.h). Any thread. */
 unsigned cache_waits(const struct cache *c);
+/* Objects are written when they are asked for again (asked_before, so it begins), or at once: then nothing stays on
+ * disk that was not asked for since, however small it is. Any thread. */
+void cache_expect(struct cache *c, bool asked_before);
 /* Where memory is short (mem.h) the RAM tier gives some up and is kept lower, later it is let rise again; once a
  * second or so. It waits for nothing. */
 void cache_mind_memory(struct cache *c);

@@ -111,9 +111,10 @@ struct cache {
 	const char *_Atomic dir; /* of the first disk, where the small files lie; NULL: RAM only */
 	int dir_fd;		 /* the same, set before */
 	struct twice_seed seed;
-	_Atomic bool stopped;	 /* no I/O thread any more */
-	_Atomic bool bequeathed; /* what is stored is the other one's */
-	_Atomic bool rests;	 /* another process writes to the directories (heritage.h) */
+	_Atomic bool stopped;	   /* no I/O thread any more */
+	_Atomic bool bequeathed;   /* what is stored is the other one's */
+	_Atomic bool rests;	   /* another process writes to the directories (heritage.h) */
+	_Atomic bool asked_before; /* cache_expect */
 	/* Disks that do not know yet all they hold, and what RAM took meanwhile. */
 	_Atomic unsigned unread;
 	_Atomic uint64_t superseded;

@@ -127,6 +127,7 @@ cache_open_store(struct cache *c, struct disk *d, char *err, size_t err_bytes)
 			.fresh = d->must_empty,
 			.rests = o->rests,
 			.unread = &c->unread,
+			.asked_before = &c->asked_before,
 			.load_at_once = o->load_at_once,
 			.is_ours = !d->fresh, /* the seed is */
 		},
@@ -249,6 +250,7 @@ cache_open(struct cache **out, const struct cache_options *o, char *err, size_t 
 {
 	struct cache *c = NEW(struct cache);
 	c->o = *o;
+	atomic_init(&c->asked_before, true);
 	c->dir_fd = -1;
 	atomic_store(&c->rests, o->rests);
 	c->reserve_bytes = o->reserve_bytes ? o->reserve_bytes : o->disk_bytes / 32;

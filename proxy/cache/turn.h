@@ -9,10 +9,10 @@
 
 enum {
 	TURN_DAY_S = 24 * 3600,
-	/* Segments that earn nothing may go once older than the youngest quarter of the log
-	 * (ledger.h): objects that do not come back within that time are written in vain. Half a
-	 * turn writes a sixth more, and hits no more (bench/policy --turn). */
-	TURN_SHARE = 4,
+	/* Segments that earn nothing may go once older than the youngest eighth of the log
+	 * (ledger.h): objects that do not come back within that time are written in vain, but for small ones. With a
+	 * quarter of a turn, a seventh more is written, and no more of it is hit (bench/cells.sh). */
+	TURN_SHARE = 10,
 };
 
 /* A generation that has admitted so many bytes within so many seconds. turn_bytes: of the log, once

@@ -1,4 +1,4 @@
-/* turning.c - counts what a generation admitted, and ends it when that is a quarter of a turn. */
+/* turning.c - counts what a generation admitted, and ends it when that is a tenth of a turn. */
 #include "proxy/cache/turning.h"
 
 #include "proxy/cache/turn.h"

@@ -129,8 +129,8 @@ print_explained(json_t *top)
 		print_headers(json_object_get(top, "headers"));
 	}
 	print_stored(json_object_get(top, "stored"));
-	printf("seen     known to: %s generation (the current one is number %lld)\n",
-	       word(seen, "generation"), number(seen, "current_number"));
+	printf("seen     known to: %s generation (the current one is number %lld); it is written at sighting %lld\n",
+	       word(seen, "generation"), number(seen, "current_number"), number(seen, "asked_for"));
 	if (json_is_object(last))
 		printf("last     %lld s ago: status %lld, %s (%s)\n", number(last, "seconds_ago"),
 		       number(last, "status"), word(last, "verdict"), word(last, "answer"));

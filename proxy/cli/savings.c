@@ -2,6 +2,7 @@
 #include "proxy/cli/savings.h"
 
 #include "config/units.h"
+#include "proxy/cache/admission/choice.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -33,7 +34,16 @@ struct savings {
 #define X(name, path) double name;
 	FACTS(X)
 #undef X
+	char chosen[CHOICE_TEXT]; /* how many sightings, and why; "": they are set */
 };
+
+static void
+read_chosen(const json_t *top, char to[CHOICE_TEXT])
+{
+	const json_t *a = json_object_get(top, "admission"), *s = json_object_get(a, "sightings");
+	const char *why = json_string_value(json_object_get(s, "why"));
+	snprintf(to, CHOICE_TEXT, "%s", why ? why : "");
+}
 
 static int
 read_number(const json_t *top, const char *path, double *out)
@@ -69,6 +79,7 @@ read_savings(struct savings *s, struct str json, char *err, size_t err_bytes)
 		missing = path;
 	FACTS(X)
 #undef X
+	read_chosen(top, s->chosen);
 	json_decref(top);
 	if (missing)
 		snprintf(err, err_bytes,
@@ -194,6 +205,8 @@ print_generation(FILE *to, const struct savings *s)
 		"  URLs remembered          %12s   of %s, generation %s, %s old; %.2g%% error\n",
 		count(s->keys, a), count(s->capacity, b), count(s->generation, c),
 		units_say_lasting(s->age, (char[UNITS_BYTES]){0}), 100 * s->fpr);
+	if (s->chosen[0])
+		fprintf(to, "  sightings                %12s   %s\n", "auto", s->chosen);
 }
 
 int

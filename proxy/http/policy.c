@@ -5,7 +5,6 @@
 
 #include "proxy/http/date.h"
 #include "proxy/http/freshness.h"
-#include "proxy/http/range.h"
 #include "proxy/http/syntax.h"
 
 static const bool storables[] = {
@@ -221,18 +220,6 @@ has_validator(const struct response_facts *a)
 	return fields_get(a->fields, FIELD_ETAG).n > 0 || a->fresh.last_modified.known;
 }
 
-/* 3.3, 3.4: one part, of a length that is known, and asked for. */
-static bool
-part_may_be_stored(const struct response_facts *a)
-{
-	struct range range;
-	uint64_t total;
-	return fields_has(&a->given->request->fields, FIELD_RANGE) &&
-	       fields_count(a->fields, FIELD_CONTENT_RANGE) == 1 &&
-	       content_range_parse(fields_get(a->fields, FIELD_CONTENT_RANGE), &range, &total) &&
-	       total != UINT64_MAX;
-}
-
 static bool
 vary_is_star(const struct fields *f)
 {
@@ -283,8 +270,6 @@ may_store(const struct response_facts *a, const struct request_cc *asked)
 		return STORABLE_CREDENTIAL;
 	if (vary_is_star(a->fields) && !(a->given->settings->ignore & IGNORE_VARY))
 		return STORABLE_VARY_STAR;
-	if (status == 206 && !part_may_be_stored(a))
-		return STORABLE_RANGE;
 	bool lasts = is_explicit(a) || cc->public_;
 	if (fields_has(a->fields, FIELD_SET_COOKIE) && !withholds_cookie(cc) &&
 	    (!lasts || a->given->settings->set_cookie == SET_COOKIE_NEVER))
@@ -351,7 +336,6 @@ fill_terms(const struct response_facts *a, struct terms *t)
 		   (cc->immutable ? TERMS_IMMUTABLE : 0u) |
 		   (fields_has(a->fields, FIELD_VARY) && !(set->ignore & IGNORE_VARY) ? TERMS_VARY
 										      : 0u) |
-		   (t->status == 206 ? TERMS_PARTIAL : 0u) |
 		   (set->set_cookie == SET_COOKIE_STRIP && fields_has(a->fields, FIELD_SET_COOKIE)
 			    ? TERMS_STRIPPED
 			    : 0u);
@@ -370,6 +354,8 @@ policy_storable(const struct storing_facts *f, struct terms *terms)
 		return verdict;
 	if (!is_of_use(&a))
 		return STORABLE_NO_USE;
+	if (f->response->status == 206) /* 3.3 allows to store a part, and asks nobody to */
+		return STORABLE_RANGE;
 	fill_terms(&a, terms);
 	return verdict;
 }

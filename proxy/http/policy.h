@@ -103,8 +103,8 @@ enum {
 	TERMS_MUST_REVALIDATE = 1 << 1, /* never serve stale (must-/proxy-revalidate, s-maxage) */
 	TERMS_HEURISTIC = 1 << 2,	/* the lifetime is a guess */
 	TERMS_IMMUTABLE = 1 << 3,
-	TERMS_VARY = 1 << 4,	  /* a Vary field applies: selected through a variant marker */
-	TERMS_PARTIAL = 1 << 5,	  /* a 206: body is the given part(s) */
+	TERMS_VARY = 1 << 4, /* a Vary field applies: selected through a variant marker */
+	/* 1 << 5 is not free: records on disk that were written before 0.3.0 may have it, of a 206. */
 	TERMS_STRIPPED = 1 << 6,  /* kept without its Set-Cookie */
 	TERMS_CONFIRMED = 1 << 7, /* a 304 has said once that the copy of this key was still good */
 	/* The origin has answered otherwise since: it may be validated, and stands in for nothing. */

@@ -13,6 +13,7 @@
 #include "proxy/node/explain_why.h"
 #include "proxy/node/imagined.h"
 #include "proxy/serve/rules/select.h"
+#include "proxy/serve/rules/slices.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/txn.h"
 
@@ -137,6 +138,8 @@ decide(struct question *q)
 	sight_of(&q->im.rq, q->im.route, o ? q->terms.status : 200, &q->facts);
 	q->facts.on_disk = o && o->on_disk && o->kind != OBJECT_SLICED;
 	q->facts.admitted = o && o->on_disk && o->kind == OBJECT_SLICED;
+	if (o)
+		q->facts.body_bytes = slices_length(o);
 	q->sighting = seen_look(q->sh->seen, q->im.key.sighting, &q->facts);
 	struct select_facts f = {
 		.method = q->im.rq.method,
@@ -223,8 +226,16 @@ static void
 say_why_sighting(struct question *q)
 {
 	const char *why = explain_verdict(q->sighting.verdict);
+	struct buf text = {0};
+	struct choice c;
+	char chosen[CHOICE_TEXT];
 	if (why)
 		say(q, why);
+	if (q->im.route->sightings || !seen_choice(q->sh->seen, &c))
+		return;
+	buf_printf(&text, "admission.sightings is auto: now %s.", choice_say(&c, chosen));
+	say_text(q, &text);
+	buf_fini(&text);
 }
 
 static void
@@ -323,8 +334,10 @@ seen_of(const struct question *q)
 	};
 	struct twice_pair_stats g;
 	seen_report(q->sh->seen, &g);
-	return json_pack("{s:s, s:I, s:I}", "generation", words[q->sighting.known.sight],
-			 "sightings", (json_int_t)q->sighting.known.times, "current_number",
+	struct sighting_settings now = seen_settings(q->sh->seen);
+	return json_pack("{s:s, s:I, s:I, s:I}", "generation", words[q->sighting.known.sight],
+			 "sightings", (json_int_t)q->sighting.known.times, "asked_for",
+			 (json_int_t)sighting_asked(&now, &q->facts), "current_number",
 			 (json_int_t)g.number);
 }
 

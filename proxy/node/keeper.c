@@ -6,6 +6,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/heritage.h"
 #include "proxy/cache/admission/seen.h"
+#include "proxy/cache/ghost/baseline.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -43,13 +44,29 @@ keeper_save(struct shelves *sh, struct chronicle *ch)
 		cache_save_earnings(sh->cache);
 }
 
+/* `sightings: auto`: what-if says what a generation would have been with other sightings. */
+static void
+choose(struct shelves *sh)
+{
+	struct choice_period p;
+	if (!seen_choice_is_due(sh->seen))
+		return;
+	bool known = baseline_period(sh->baseline, false, &p);
+	if (seen_choose(sh->seen, known ? &p : NULL, now_s()))
+		baseline_period(sh->baseline, true, &p);
+}
+
 static void
 keep(struct keeper *k)
 {
+	struct shelves *sh = k->shelves;
 	struct cache_stats stats;
-	cache_stats(k->shelves->cache, &stats);
-	seen_tick(k->shelves->seen, now_s(), now_ms(), &stats);
-	baseline_tick(k->shelves->baseline, now_ms());
+	cache_stats(sh->cache, &stats);
+	seen_tick(sh->seen, now_s(), now_ms(), &stats);
+	choose(sh);
+	struct sighting_settings now = seen_settings(sh->seen);
+	baseline_settle(sh->baseline, now.sightings, now.large_sightings);
+	baseline_tick(sh->baseline, now_ms());
 	chronicle_tick(k->chronicle);
 	cache_watch(k->shelves->cache);
 }

@@ -74,7 +74,7 @@ memory_of(const struct config *c)
 	};
 	return (struct twice_filter_options){
 		.kind = kind_of[c->admission.filter],
-		.sightings = c->admission.sightings,
+		.sightings = c->admission.sightings ? c->admission.sightings : CHOICE_MANY,
 		.capacity = c->admission.capacity,
 		.false_positives = c->admission.false_positives,
 		.rotate_after_s = c->admission.rotate_after_s,
@@ -154,6 +154,7 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 		return -1;
 	unsigned saved_s;
 	uint64_t budget_bytes_s = config_budget(c, &saved_s);
+	struct sighting_settings asked = seen_settings(sh->seen);
 	struct baseline_options b = {
 		.ghost =
 			{
@@ -164,6 +165,9 @@ open_shelves(struct server *s, char *err, size_t err_bytes)
 				.max_entries = ghost_entries(c),
 			},
 		.memory = memory_of(c),
+		.chooses = !c->admission.sightings,
+		.sightings = asked.sightings,
+		.large_sightings = asked.large_sightings,
 		.budget_bytes_s = budget_bytes_s,
 		.budget_saved_s = saved_s,
 		.rings = worker_count(c),

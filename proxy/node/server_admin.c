@@ -30,14 +30,15 @@
 
 /* ---- facts --------------------------------------------------------------------------------- */
 
-/* What-if keeps the rule of admission that it was created with: after a reload to another one, its
- * rows would be told as differences from what is not set any more. */
+/* What-if keeps the rule of admission that it was created with, unless sightings are chosen: after a reload to
+ * another one, its rows would be told as differences from what is not set any more. */
 static void
-tell_what_if(const struct config *c, struct whatif_stats *w)
+tell_what_if(const struct config *c, const struct seen *seen, struct whatif_stats *w)
 {
 	unsigned saved_s;
 	uint64_t budget_bytes_s = config_budget(c, &saved_s);
-	if (w->rows[WHATIF_NOW].sightings != c->admission.sightings ||
+	struct sighting_settings now = seen_settings(seen);
+	if (w->sightings != now.sightings || w->large_sightings != now.large_sightings ||
 	    w->budget_bytes_s != budget_bytes_s || w->budget_saved_s != saved_s)
 		*w = (struct whatif_stats){0};
 }
@@ -57,10 +58,15 @@ tell(struct server *s, const struct edition *e, struct report *out)
 	pthread_mutex_unlock(&s->lock);
 	cache_stats(s->shelves.cache, &out->cache);
 	baseline_stats(s->shelves.baseline, &out->baseline);
-	tell_what_if(e->config, &out->baseline.what_if);
+	tell_what_if(e->config, s->shelves.seen, &out->baseline.what_if);
 	seen_report(s->shelves.seen, &out->generation);
 	out->sightings.interval_s = seen_interval_s(s->shelves.seen);
 	out->sightings.unlogged = seen_unlogged(s->shelves.seen);
+	struct sighting_settings asked = seen_settings(s->shelves.seen);
+	out->sightings.asked = asked.sightings;
+	out->sightings.asked_large =
+		asked.large_sightings ? asked.large_sightings : asked.sightings;
+	out->sightings.chosen = seen_choice(s->shelves.seen, &out->sightings.choice);
 	seen_most_written(s->shelves.seen, &out->most_written.who, &out->most_written.bytes);
 	out->endurance_bytes = (double)e->config->cache.endurance_bytes;
 	out->turn_alarm_s = (double)e->config->admission.turn_alarm_s;

@@ -125,6 +125,13 @@ is_too_short(const struct serve *s, const struct route *route, const struct term
 	       seen_is_too_short(s->shelves->seen, sight_life_s(terms));
 }
 
+static void
+say_sighting(const struct sighting *s, struct ghost_event *e)
+{
+	e->behind = s->kind == SIGHTING_RANGE_BEHIND ? s->slice + 1 : 0;
+	e->first = s->kind == SIGHTING_RANGE_FIRST;
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
@@ -152,6 +159,7 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.whole = true,
 		.refused = is_too_short(t->serve, t->route, &o->terms),
 	};
+	say_sighting(&t->sighting, &e);
 	say_purges(t->serve, o->hash, o->key, o->tags, &e);
 	baseline_note(t->serve->ring, &e);
 }
@@ -190,26 +198,41 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.fresh_s = fresh_for(&f->terms),
 		.validator = f->filed.validator,
 		.deed = deed,
-		.behind = f->background,
+		.background = f->background,
 		/* With one sighting asked for, a part of what was seen before is enough. */
 		.whole = !part || f->sighting.known.times || is_always(f->route),
 		.refused = is_too_short(f->serve, f->route, &f->terms),
 	};
+	say_sighting(&f->sighting, &e);
 	say_purges(f->serve, f->key.hash, buf_str(&f->key.text), buf_str(&f->tags), &e);
 	baseline_note(f->serve->ring, &e);
 }
 
+/* In the sample exactly when its head is: that goes by the high bits. */
+static uint64_t
+slice_key(uint64_t head, struct twice_key_hash slice)
+{
+	return (head & ~(uint64_t)UINT32_MAX) | (uint32_t)slice.hi;
+}
+
 /* Its key tells the version, so a slice never gets stale; its head does. */
 static void
-bill_slice(struct serve *s, const struct route *route, const struct key *key, struct str tags,
-	   struct ghost_event *e)
+bill_slice(struct serve *s, const struct route *route, const struct billed_slice *b,
+	   struct str tags, struct ghost_event *e)
 {
 	enum { LONG_S = 365 * 86400 };
-	e->record_bytes = cache_record_bytes(key->text.n, 0, e->body_bytes);
-	if (!is_wanted(s, route, key->hash, e->record_bytes, e->body_bytes, e->sampled_as))
+	const struct key *key = b->key;
+	e->body_bytes = b->bytes;
+	e->sampled_as = b->whole_bytes;
+	e->joins = b->joins;
+	e->record_bytes = cache_record_bytes(key->text.n, 0, b->bytes);
+	e->key = slice_key(e->head, key->hash);
+	if (!is_wanted(s, route, (struct twice_key_hash){.hi = e->key}, e->record_bytes, b->bytes,
+		       b->whole_bytes))
 		return;
 	struct str primary = key_primary(key);
-	e->key = key->hash.hi;
+	e->sightings = b->sightings < UINT8_MAX ? (uint8_t)b->sightings : UINT8_MAX;
+	e->behind = b->sightings ? b->number + 1 : 0;
 	e->host = host_of(s, primary);
 	e->url = url_of(s->shelves->seed, route, key->primary, primary);
 	e->now_s = (uint32_t)now_s();
@@ -222,29 +245,31 @@ bill_slice(struct serve *s, const struct route *route, const struct key *key, st
 }
 
 void
-bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o)
+bill_slice_hit(const struct txn *t, const struct billed_slice *s, const struct object *o)
 {
-	struct ghost_event e = {.body_bytes = o->body_bytes,
-				.sampled_as = sliced_bytes(t->object),
-				.request = bill_request(t),
-				.deed = GHOST_HIT,
-				.joins = true};
-	bill_slice(t->serve, t->route, key, o->tags, &e);
+	struct ghost_event e = {
+		.head = t->key.sighting.hi, .request = bill_request(t), .deed = GHOST_HIT};
+	bill_slice(t->serve, t->route, s, o->tags, &e);
 }
 
 void
-bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
-		   uint64_t whole_bytes, bool joins)
+bill_slice_fetched(const struct fill *f, const struct billed_slice *s)
 {
-	struct ghost_event e = {.body_bytes = bytes,
-				.sampled_as = whole_bytes,
-				.origin_bytes = bytes,
+	struct ghost_event e = {.head = f->key.sighting.hi,
+				.origin_bytes = s->bytes,
 				.request = f->filed.request,
-				.deed = GHOST_FETCHED,
-				.behind = f->background,
-				.joins = joins};
+				.background = f->background,
+				.deed = GHOST_FETCHED};
 	if (!backend_is_elsewhere(&f->backend))
-		bill_slice(f->serve, f->route, key, buf_str(&f->tags), &e);
+		bill_slice(f->serve, f->route, s, buf_str(&f->tags), &e);
+}
+
+void
+bill_slice_asked(const struct fill *f, const struct billed_slice *s)
+{
+	struct ghost_event e = {.head = f->key.sighting.hi, .deed = GHOST_ASKED};
+	if (!backend_is_elsewhere(&f->backend))
+		bill_slice(f->serve, f->route, s, buf_str(&f->tags), &e);
 }
 
 void

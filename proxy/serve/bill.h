@@ -18,11 +18,17 @@ void bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes);
  * f->filed.validator and what is said of the stored object are set, but for GHOST_ASKED. */
 void
 bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint64_t origin_bytes);
-/* A slice was read from where it is kept / came from the origin. key: the slice's; its whole has
- * events of its own, for its head. joins: the request that asked for it is counted already. */
-void bill_slice_hit(const struct txn *t, const struct key *key, const struct object *o);
-void bill_slice_fetched(const struct fill *f, const struct key *key, uint64_t bytes,
-			uint64_t whole_bytes, bool joins);
+/* A slice, whose whole has events of its own, for its head. */
+struct billed_slice {
+	const struct key *key; /* the slice's */
+	uint64_t number, bytes, whole_bytes;
+	unsigned sightings; /* of the slice itself, that no event has told yet */
+	bool joins;	    /* the request that asked for it is counted already */
+};
+/* It was read from where it is kept; it came from the origin; it was asked for, but less than all of it came. */
+void bill_slice_hit(const struct txn *t, const struct billed_slice *s, const struct object *o);
+void bill_slice_fetched(const struct fill *f, const struct billed_slice *s);
+void bill_slice_asked(const struct fill *f, const struct billed_slice *s);
 /* Comparing these shows whether an object is still the same; 0: it has nothing of the kind. */
 uint32_t bill_validator(struct str head, const struct terms *terms);
 /* A URL, with its variants, is forgotten. key: of any request for it. */

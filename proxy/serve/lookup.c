@@ -164,7 +164,6 @@ count_hit(struct txn *t)
 	t->detail = ram ? "ram" : "disk";
 	struct sighting_facts f;
 	sight_of_object(t, &f);
-	f.body_bytes = slices_length(o);
 	t->sighting = seen_judge(sh->seen, t->key.sighting, &f);
 	if (t->variants.names.n)
 		cache_variant_used(sh->cache, t->key.primary, o->hash,

@@ -1,14 +1,12 @@
 /* run.c - slices as they come: who reads which, when the next is begun, when nobody wants more. */
-#include "proxy/serve/run.h"
+#include "proxy/serve/run_inside.h"
 
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/bill.h"
-#include "proxy/serve/doubt.h"
 #include "proxy/serve/keep/keep.h"
-#include "proxy/serve/rules/slices.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -20,32 +18,6 @@ enum {
 
 /* So much is passed over where a body comes from its beginning, for an answer that has begun. */
 static const uint64_t SKIP_MOST = 64 << 20;
-
-enum run_kind {
-	RUN_CUT, /* led: each slice has a flight */
-	RUN_TAP	 /* bytes for one client, of which slices are kept */
-};
-
-struct run {
-	enum run_kind kind;
-	struct key key; /* scratch; its first base_bytes are the key of the whole */
-	size_t base_bytes;
-	struct buf head, version; /* of the whole, as stored; what the keys say of it */
-	struct terms terms;
-	struct object *object; /* of that head, when it was there before; a reference */
-	uint64_t total;
-	uint64_t number, end; /* the slice under way; behind the last that comes */
-	uint64_t at;	      /* of the next byte, of a tap */
-	uint64_t skip;	      /* bytes that come before the first slice that was asked for */
-	bool begun;	      /* the slice under way is being written; its head is published */
-	struct doubt_names names;
-	bool billed;	 /* a slice of this exchange counted as its request */
-	bool each;	 /* slices count each for itself: */
-	uint64_t judged; /* f->sighting is of this one alone */
-	struct again again;
-	struct flight *before, *next;
-	int64_t alone_since_ms; /* 0: somebody reads */
-};
 
 static const char changed[] = "changed-between-slices";
 static const char by_another[] = "brought-by-another";
@@ -71,8 +43,8 @@ run_leads(const struct fill *f)
 	return f->run && f->run->kind == RUN_CUT;
 }
 
-static struct run *
-run_new(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
+struct run *
+run_create(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
 {
 	struct run *r = NEW(struct run);
 	assert(!f->run);
@@ -85,8 +57,8 @@ run_new(struct fill *f, enum run_kind kind, struct str head, uint64_t total)
 }
 
 /* This must be true of slices as they come, between two events. O(1). */
-static void
-check(const struct fill *f)
+void
+run_check(const struct fill *f)
 {
 	const struct run *r = f->run;
 	assert(r->base_bytes <= r->key.text.n && r->number <= r->end);
@@ -149,7 +121,7 @@ let_go(struct flight **g)
 void
 run_of_whole(struct fill *f, const struct key *base, struct str head, uint64_t total)
 {
-	struct run *r = run_new(f, RUN_CUT, head, total);
+	struct run *r = run_create(f, RUN_CUT, head, total);
 	key_copy(&r->key, base);
 	r->base_bytes = base->text.n;
 	r->terms = f->terms;
@@ -162,7 +134,7 @@ void
 run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, bool each,
 	      bool begun)
 {
-	struct run *r = run_new(f, RUN_CUT, o->head, o->whole_bytes);
+	struct run *r = run_create(f, RUN_CUT, o->head, o->whole_bytes);
 	key_copy(&r->key, &f->key);
 	r->key.text.n = r->key.primary_bytes;
 	buf_add_str(&r->key.text, str_from(o->key, r->key.primary_bytes));
@@ -177,12 +149,35 @@ run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, b
 	f->in.comes = UINT64_MAX;
 }
 
+static struct billed_slice
+billed(struct fill *f, uint64_t number, unsigned sightings)
+{
+	struct run *r = f->run;
+	make_key(f, number);
+	return (struct billed_slice){.key = &r->key,
+				     .number = number,
+				     .bytes = slices_bytes(number, r->total).n,
+				     .whole_bytes = r->total,
+				     .sightings = sightings,
+				     .joins = r->billed};
+}
+
+/* Its range ended within a slice that it counts for. */
+static void
+tell_cut(struct fill *f)
+{
+	struct billed_slice s = billed(f, f->run->judged, 1);
+	bill_slice_asked(f, &s);
+}
+
 void
 run_end(struct fill *f)
 {
 	struct run *r = f->run;
 	if (!r)
 		return;
+	if (r->untold)
+		tell_cut(f);
 	f->run = NULL;
 	f->in.keep = NULL;
 	let_go(&r->before);
@@ -268,8 +263,8 @@ run_unanswered(struct fill *f, const struct fetch_result *r)
 
 /* ---- slices as they come ------------------------------------------------------------------- */
 
-static void
-begin_write(struct fill *f, bool disk)
+void
+run_begin_write(struct fill *f, bool disk)
 {
 	struct run *r = f->run;
 	struct range s = slices_bytes(r->number, r->total);
@@ -295,8 +290,8 @@ begin_write(struct fill *f, bool disk)
 }
 
 /* The URL may have been admitted since the request that this trip is for was judged. */
-static bool
-is_admitted(const struct fill *f)
+bool
+run_is_admitted(const struct fill *f)
 {
 	const struct run *r = f->run;
 	bool late = r->object && r->object->on_disk;
@@ -309,17 +304,28 @@ is_admitted(const struct fill *f)
 }
 
 /* The slice under way, of so many bytes, is whole: an object from now on. A reference, or NULL. */
-static struct object *
-commit(struct fill *f, uint64_t bytes)
+/* Sightings of the slice under way that were not told of: by those who read its flight, or of a tap's own range. */
+static unsigned
+untold_sightings(struct fill *f)
+{
+	struct run *r = f->run;
+	unsigned n = r->kind == RUN_CUT ? flight_followers(f->flight) : r->untold;
+	r->untold = false;
+	return n;
+}
+
+struct object *
+run_commit(struct fill *f, uint64_t bytes)
 {
 	struct run *r = f->run;
 	struct metrics *m = f->serve->metrics;
-	bool wanted = is_admitted(f);
+	bool wanted = run_is_admitted(f);
 	struct object *o = cache_write_commit(&f->in.write, wanted);
 	keep_settle(f);
 	if (!wanted && f->sighting.verdict == ADMISSION_FIRST_SIGHT)
 		metrics_add(m, METRIC_REFUSED_BYTES, bytes);
-	bill_slice_fetched(f, &r->key, bytes, r->total, r->billed);
+	struct billed_slice s = billed(f, r->number, untold_sightings(f));
+	bill_slice_fetched(f, &s);
 	r->billed = true;
 	return o;
 }
@@ -329,7 +335,7 @@ static void
 begin(struct fill *f)
 {
 	struct run *r = f->run;
-	begin_write(f, is_admitted(f));
+	run_begin_write(f, run_is_admitted(f));
 	f->in.stored = 0;
 	f->in.stores = slices_bytes(r->number, r->total).n;
 	if (r->number + 1 < r->end)
@@ -351,7 +357,7 @@ static struct run_step
 end_slice(struct fill *f)
 {
 	struct run *r = f->run;
-	flight_end(f->flight, commit(f, f->in.stored));
+	flight_end(f->flight, run_commit(f, f->in.stored));
 	flights_close(f->flight);
 	r->begun = false;
 	r->number++;
@@ -410,7 +416,7 @@ struct run_step
 run_body(struct fill *f, const char *p, size_t n)
 {
 	struct run *r = f->run;
-	check(f);
+	run_check(f);
 	size_t over = n - f->taken < r->skip ? n - f->taken : (size_t)r->skip;
 	f->taken += over;
 	r->skip -= over;
@@ -442,55 +448,4 @@ run_body(struct fill *f, const char *p, size_t n)
 	}
 	f->taken = 0;
 	return goes_on;
-}
-
-/* ---- a 206 as it came ---------------------------------------------------------------------- */
-
-static void
-tap(void *trip, struct block *b, uint32_t at, uint32_t n)
-{
-	struct fill *f = trip;
-	struct run *r = f->run;
-	check(f);
-	while (n) {
-		r->number = slices_number(r->at);
-		struct range s = slices_bytes(r->number, r->total);
-		if (r->at == s.at && r->each && r->number != r->judged) {
-			r->judged = r->number;
-			keep_sight_slice(f, r->number);
-		}
-		if (r->at == s.at && r->number < r->end && !f->in.write)
-			begin_write(f, is_admitted(f));
-		uint64_t left = s.at + s.n - r->at;
-		uint32_t part = n < left ? n : (uint32_t)left;
-		if (f->in.write)
-			cache_write_body(f->in.write, b, at, part);
-		r->at += part;
-		at += part;
-		n -= part;
-		if (f->in.write && r->at == s.at + s.n) {
-			struct object *o = commit(f, s.n);
-			object_unref(&o);
-		}
-	}
-}
-
-void
-run_of_part(struct fill *f, const struct key *base, struct str head, uint64_t total,
-	    struct range which)
-{
-	struct run *r = run_new(f, RUN_TAP, head, total);
-	key_copy(&r->key, base);
-	r->base_bytes = base->text.n;
-	r->terms = f->terms;
-	r->at = which.at;
-	r->each = sighting_is_range(f->facts.kind) &&
-		  which.at > 0; /* not what is no sighting at all */
-	r->judged = slices_number(which.at);
-	r->billed = true;
-	r->end = slices_number(which.at + which.n);
-	if (which.at + which.n == total)
-		r->end = slices_end(total);
-	f->in.keep = tap;
-	f->in.trip = f;
 }

@@ -8,6 +8,7 @@
 #include "proxy/cache/admission/seen.h"
 #include "proxy/http/forwarded.h"
 #include "proxy/http/range.h"
+#include "proxy/serve/rules/slices.h"
 #include "proxy/serve/txn.h"
 
 #include <string.h>
@@ -116,6 +117,7 @@ sight_of_object(const struct txn *t, struct sighting_facts *f)
 	sight_of(&t->rq, t->route, o->terms.status, f);
 	f->on_disk = o->on_disk && !in_slices; /* of a body in slices these may not be */
 	f->admitted = o->on_disk && in_slices;
+	f->body_bytes = slices_length(o);
 	/* Of what is on disk nobody has to know who asks for it, but for ranges. */
 	if (fields_has(&t->rq.fields, FIELD_RANGE) ||
 	    (!f->on_disk && seen_asks_who(t->serve->shelves->seen)))

@@ -184,6 +184,8 @@ walk_join(struct walk *w, uint64_t until)
 	if (leads && landed(w))
 		return;
 	w->place = WALK_IN_FLIGHT;
+	if (walk_tells(w))
+		flight_count(w->reader);
 	walk_doubt(w);
 	if (leads) {
 		ask(w, until, false);

@@ -19,7 +19,8 @@ enum walk_place {
 struct walk_sight {
 	struct sighting is; /* what the slice at hand counts for: its request's, or its own */
 	bool each;	    /* a Range that counts for each slice it touches, */
-	uint64_t judged;    /* of which this was the last */
+	uint64_t judged;    /* of which this was the last, */
+	bool untold;	    /* and nothing that counts it has told of it yet (bill.h) */
 };
 
 struct walk {
@@ -58,7 +59,8 @@ struct walk {
 void walk_check(const struct walk *w); /* what must be true between two steps; aborts if not */
 bool walk_may_write(const struct walk *w, uint64_t bytes); /* to disk, for its request */
 void walk_sight_begin(struct walk *w);
-void walk_sight(struct walk *w);	       /* the slice at hand: w->sight.is */
+void walk_sight(struct walk *w); /* the slice at hand: w->sight.is */
+bool walk_tells(struct walk *w);
 struct range walk_bytes(const struct walk *w); /* of the whole, that the slice at hand holds */
 void walk_make_key(struct walk *w, struct key *key, uint64_t number);
 /* Slices that were forgotten since it began are still for it. */

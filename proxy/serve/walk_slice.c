@@ -62,8 +62,17 @@ walk_sight(struct walk *w)
 		return;
 	sight_of_object(t, &f);
 	f.slice = w->sight.judged = w->number;
-	f.body_bytes = w->head->whole_bytes;
 	w->sight.is = seen_judge(t->serve->shelves->seen, t->key.sighting, &f);
+	w->sight.untold = w->sight.is.recorded;
+}
+
+/* The sighting of the slice at hand is told once: by who has it, or by who brings it. */
+bool
+walk_tells(struct walk *w)
+{
+	bool tells = w->sight.untold;
+	w->sight.untold = false;
+	return tells;
 }
 
 bool
@@ -95,7 +104,13 @@ walk_take(struct walk *w, struct object *o)
 			w->outlives_ms = now_ms();
 		return;
 	}
-	bill_slice_hit(t, &w->key, o);
+	struct billed_slice s = {.key = &w->key,
+				 .number = w->number,
+				 .bytes = o->body_bytes,
+				 .whole_bytes = w->head->whole_bytes,
+				 .sightings = walk_tells(w),
+				 .joins = true};
+	bill_slice_hit(t, &s, o);
 	uint64_t bytes = cache_record_bytes(o->key.n, 0, o->body_bytes);
 	if (!o->on_disk && walk_may_write(w, bytes) && cache_admit(sh->cache, o))
 		seen_charge(sh->seen, &w->sight.is, bytes);

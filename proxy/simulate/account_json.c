@@ -87,6 +87,12 @@ add_facts(json_t *row, const struct policy_facts *f)
 	json_object_set_new(row, "disk_hits", real(f->disk_hits));
 	json_object_set_new(row, "validated", real(f->validated));
 	json_object_set_new(row, "written_objects", real(f->written_objects));
+	if (f->chooses) {
+		char text[CHOICE_TEXT];
+		json_object_set_new(row, "chosen", string(choice_say(&f->choice, text)));
+		json_object_set_new(row, "choice_changes",
+				    json_integer((json_int_t)f->choice.changes));
+	}
 	json_object_set_new(row, "written_bytes", real(f->written_bytes));
 	json_object_set_new(row, "written_bytes_error", real(f->written_error));
 	json_object_set_new(row, "written_in_vain_objects", real(f->once_written_objects));

@@ -7,9 +7,11 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/slice_bytes.h"
+#include "proxy/simulate/choosing.h"
 #include "proxy/simulate/joins.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
+#include "proxy/simulate/parts.h"
 #include "proxy/simulate/ram_turn.h"
 
 #include <math.h>
@@ -31,6 +33,7 @@ struct policy {
 	struct lru *lru;
 	struct limit *limit;
 	struct sighting_settings rule;
+	struct choosing *choosing; /* NULL: the rule stays as it is */
 	struct budget budget;
 	uint32_t now_s;
 	struct joins joins;
@@ -39,35 +42,41 @@ struct policy {
 	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
 	/* So much needed the origin, and was written, by parts of the sample. */
-	double missed[POLICY_PARTS], written[POLICY_PARTS];
+	double missed[PARTS], written[PARTS];
 };
 
-static struct ghost *
-make_ghost(const struct policy_spec *o, uint32_t most_rows)
+static struct ghost_options
+ghost_options(const struct policy_spec *o, uint32_t most_rows)
 {
-	return ghost_create(&(struct ghost_options){
+	return (struct ghost_options){
 		.disk_bytes = o->disk_bytes,
 		.reserve_bytes = baseline_reserve_bytes(o->disk_bytes, o->sights.memory.capacity),
 		.memory_bytes = o->memory_bytes,
 		.max_entries = most_rows,
-		.plain_urls = true});
+		.plain_urls = true,
+		.asked_before = o->sightings > 1};
 }
 
 struct policy *
 policy_create(const struct policy_spec *o, struct sights *sights, uint32_t most_rows)
 {
 	struct policy *p = NEW(struct policy);
+	struct ghost_options g = ghost_options(o, most_rows);
 	p->o = *o;
 	p->sights = sights;
 	p->ram.memory_bytes = o->memory_bytes;
 	p->rule = (struct sighting_settings){.sightings = o->sightings,
+					     .large_sightings = o->large_sightings,
 					     .max_object_bytes = o->max_object_bytes};
 	if (o->bound)
 		p->limit = limit_create();
 	else if (o->lru)
 		p->lru = lru_create(o->disk_bytes, most_rows);
 	else
-		p->ghost = make_ghost(o, most_rows);
+		p->ghost = ghost_create(&g);
+	g.plain_urls = false; /* of slices it is told which body's they are */
+	if (o->chooses)
+		p->choosing = choosing_create(o, &g);
 	return p;
 }
 
@@ -78,6 +87,7 @@ policy_destroy(struct policy **pp)
 	*pp = NULL;
 	if (!p)
 		return;
+	choosing_destroy(&p->choosing);
 	ghost_destroy(&p->ghost);
 	lru_destroy(&p->lru);
 	limit_destroy(&p->limit);
@@ -92,16 +102,6 @@ policy_sights(const struct policy *p)
 }
 
 /* ---- one visit ----------------------------------------------------------------------------- */
-
-static enum sighting_kind
-kind_of(const struct visit *v, bool counts)
-{
-	if (v->kind != VISIT_PART)
-		return SIGHTING_PLAIN;
-	if (!counts)
-		return SIGHTING_RANGE_REPEATED;
-	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
-}
 
 static bool
 is_refused(const struct policy *p, const struct visit *v, const struct sighting *s)
@@ -155,7 +155,7 @@ count(struct policy *p, const struct visit *v, const struct outcome *is)
 				 [GHOST_VALIDATED] = &n->validated,
 				 [GHOST_MISSED] = &n->fetched,
 				 [GHOST_PASSED] = &n->passed};
-	unsigned part = v->key.lo >> PART_SHIFT & (POLICY_PARTS - 1);
+	unsigned part = v->key.lo >> PART_SHIFT & (PARTS - 1);
 	bool missed = o->answer >= GHOST_VALIDATED;
 	*kinds[o->answer] += w;
 	n->missed += missed ? w : 0;
@@ -181,6 +181,10 @@ see(struct policy *p, const struct ghost_event *e)
 	if (did.wrote && sights_are_by_turns(p->sights))
 		sights_charge(p->sights, e->record_bytes * did.weight,
 			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
+	if (p->choosing) {
+		choosing_see(p->choosing, e, &did);
+		choosing_turn(p->choosing, sights_number(p->sights), e->now_s, &p->rule);
+	}
 	return did;
 }
 
@@ -278,13 +282,17 @@ visit_slices(struct policy *p, const struct visit *v, const struct judged *j, st
 	bool wanted = ghost_is_on_disk(p->ghost, e->key);
 	e->validator = 0;
 	e->fresh_s = UINT32_MAX; /* its key tells the version */
-	e->joins = true;
+	e->joins = e->slice = true;
+	e->head = v->key.hi;
+	bool each = e->behind && e->sightings;
 	for (uint64_t i = from / SLICE_BYTES; i * SLICE_BYTES < until; i++) {
 		uint64_t at = i * SLICE_BYTES, left = v->bytes - at;
 		e->body_bytes = left < SLICE_BYTES ? left : SLICE_BYTES;
 		if (o.anew && (at < from || at + e->body_bytes > until))
 			continue;
 		e->refused = !wanted && is_slice_refused(p, v, j, i - from / SLICE_BYTES);
+		e->sightings = each && i > from / SLICE_BYTES;
+		e->behind = e->sightings ? i + 1 : 0;
 		e->key = visit_slice_key(v, i);
 		e->url = at;
 		visit_slice(p, v, e, &o, &fetched);
@@ -309,7 +317,7 @@ sampled_as(const struct policy *p, const struct visit *v)
 static void
 visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 {
-	struct sighting_facts f = {.kind = kind_of(v, known->counts),
+	struct sighting_facts f = {.kind = sights_kind(v, known->counts),
 				   .storable = true,
 				   .status = 200,
 				   .body_bytes = v->bytes,
@@ -339,12 +347,17 @@ visit(struct policy *p, const struct visit *v, const struct sights_known *known)
 						: GHOST_FETCHED,
 		/* The second part finds the head, and fetches the one slice that a small body is. */
 		.whole = v->kind != VISIT_PART || s.whole || known->first.times > 0,
+		.sightings = known->counts,
+		.behind = f.kind == SIGHTING_RANGE_BEHIND ? f.slice + 1 : 0,
+		.first = f.kind == SIGHTING_RANGE_FIRST,
 	};
 	e.refused = is_refused(p, v, &s);
 	if (v->changed && p->ghost)
 		ghost_forget(p->ghost, e.url);
 	else if (v->changed)
 		lru_forget(p->lru, e.key);
+	if (v->changed && p->choosing)
+		choosing_forget(p->choosing, e.url);
 	if (p->ghost && v->bytes > SLICE_BYTES && !p->o.in_one_piece)
 		visit_slices(p, v, &(struct judged){&f, known, e.refused}, &e);
 	else
@@ -408,6 +421,8 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 		ghost_thin(p->ghost, sample.halvings, sample.large_bytes);
 	else
 		lru_thin(p->lru, sample.halvings);
+	if (p->choosing)
+		choosing_thin(p->choosing, sample.halvings, sample.large_bytes);
 	bool asks = sights_are_by_turns(p->sights);
 	for (size_t i = 0; i < n; i++) {
 		struct sights_known now_known = {0};
@@ -431,20 +446,6 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 }
 
 /* ---- what came of it ----------------------------------------------------------------------- */
-
-/* The standard error of a sum of which the sampled parts are known. */
-static double
-error_of_sum(const double parts[POLICY_PARTS])
-{
-	double sum = 0, squares = 0;
-	for (int i = 0; i < POLICY_PARTS; i++)
-		sum += parts[i];
-	for (int i = 0; i < POLICY_PARTS; i++) {
-		double off = parts[i] - sum / POLICY_PARTS;
-		squares += off * off;
-	}
-	return sqrt(squares * POLICY_PARTS / (POLICY_PARTS - 1));
-}
 
 static double
 at_least_0(double v)
@@ -487,6 +488,9 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
 	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.missed / all) : 0;
 	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;
-	out->hit_ratio_error = all > 0 ? error_of_sum(p->missed) / all : 0;
-	out->written_error = error_of_sum(p->written);
+	out->chooses = p->choosing != NULL;
+	if (p->choosing)
+		out->choice = *choosing_choice(p->choosing);
+	out->hit_ratio_error = all > 0 ? parts_error(p->missed) / all : 0;
+	out->written_error = parts_error(p->written);
 }

@@ -1,22 +1,25 @@
 /* policy.h - one cache that is simulated: a rule of admission, a disk and a memory of certain
  * sizes, and the counts of what it did.
  *
- * Text      what decides, then settings, joined by "+": "all", "2", "3+capacity=1M", "bound".
+ * Text      what decides, then settings, joined by "+": "all", "2", "3+capacity=1M", "auto", "bound".
  *           "bound" is no cache: it says what none of this size exceeds (limit.h), in hits and in
  *           bytes, and nothing of writes.
  */
 #ifndef SIMULATE_POLICY_H
 #define SIMULATE_POLICY_H
 
+#include "proxy/cache/admission/choice.h"
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/sights.h"
 
-enum { POLICY_TEXT_BYTES = 96, POLICY_PARTS = 32 };
+enum { POLICY_TEXT_BYTES = 96 };
 
 struct policy_spec {
 	char text[POLICY_TEXT_BYTES];
-	bool bound;	    /* limit.h */
-	unsigned sightings; /* 1: all */
+	bool bound;		  /* limit.h */
+	unsigned sightings;	  /* 1: all */
+	unsigned large_sightings; /* of bodies over 64 KiB; 0: as of others */
+	bool chooses;		  /* three of large bodies, or not: choosing.h */
 	struct sights_options sights;
 	uint64_t max_object_bytes; /* 0: what fits */
 	uint64_t exp_bytes;	 /* admitted with probability exp(-size / this); 0: no such rule */
@@ -59,6 +62,8 @@ struct policy_facts {
 	double hit_ratio_error, written_error;
 	double sample_share;
 	uint64_t memory_bytes, entries;
+	bool chooses;
+	struct choice choice; /* in the end */
 };
 void policy_facts(const struct policy *p, struct policy_facts *out);
 

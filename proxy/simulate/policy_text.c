@@ -10,7 +10,7 @@
 enum { LEAST_CAPACITY = 1000 };
 
 static const char help[] =
-	"all, 2, 3, ... or bound; then +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
+	"all, 2, 3, ..., auto or bound; then +large=3 (bodies over 64KiB), +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
 	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
 	"+budget=10MiB, +slices=off, +eviction=twice|lru, +ram=1GiB or a share of the disk, +disk=100GiB";
 
@@ -61,10 +61,26 @@ set_memory(struct policy_spec *p, const char *value)
 	return 0;
 }
 
+/* Sightings of large bodies, which the filter has to tell. */
+static int
+set_large(struct policy_spec *p, const char *value)
+{
+	uint64_t n;
+	unsigned *most = &p->sights.memory.sightings;
+	if (p->chooses || p->sightings < 2 || units_parse_count(value, &n) != 0 || n < 1 ||
+	    n > TWICE_FILTER_SIGHTINGS_MOST)
+		return -1;
+	p->large_sightings = (unsigned)n;
+	*most = p->large_sightings > *most ? p->large_sightings : *most;
+	return 0;
+}
+
 static int
 set(struct policy_spec *p, const char *name, const char *value)
 {
 	struct twice_filter_options *m = &p->sights.memory;
+	if (strcmp(name, "large") == 0)
+		return set_large(p, value);
 	if (strcmp(name, "capacity") == 0)
 		return set_capacity(p, value);
 	if (strcmp(name, "fpr") == 0)
@@ -102,6 +118,12 @@ set_rule(struct policy_spec *p, const char *word)
 	p->sightings = 1;
 	if (p->bound || strcmp(word, "all") == 0)
 		return 0;
+	p->chooses = strcmp(word, "auto") == 0;
+	if (p->chooses) {
+		p->sightings = CHOICE_FEW;
+		p->sights.memory.sightings = CHOICE_MANY;
+		return 0;
+	}
 	unsigned long n = strtoul(word, &end, 10);
 	if (*end || end == word || n < 1 || n > TWICE_FILTER_SIGHTINGS_MOST)
 		return -1;
@@ -137,6 +159,11 @@ policy_parse(struct policy_spec *out, const struct policy_spec *base, const char
 				 word, text, help);
 			return -1;
 		}
+	}
+	if (p.chooses && (p.sights.exact || p.sights.memory.kind != TWICE_FILTER_PAIR)) {
+		snprintf(err, err_bytes,
+			 "\"%s\": auto is only for the filter pair; leave +filter= out", text);
+		return -1;
 	}
 	*out = p;
 	return 0;

@@ -161,6 +161,12 @@ sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes)
 	turning_charge(&s->turning, bytes, turn_bytes);
 }
 
+uint64_t
+sights_number(const struct sights *s)
+{
+	return s->filter ? twice_filter_number(s->filter) : 0;
+}
+
 bool
 sights_are_by_turns(const struct sights *s)
 {
@@ -200,6 +206,16 @@ bool
 sights_is_behind(const struct visit *v)
 {
 	return v->kind == VISIT_PART && v->at > 0;
+}
+
+enum sighting_kind
+sights_kind(const struct visit *v, bool counts)
+{
+	if (v->kind != VISIT_PART)
+		return SIGHTING_PLAIN;
+	if (!counts)
+		return SIGHTING_RANGE_REPEATED;
+	return sights_is_behind(v) ? SIGHTING_RANGE_BEHIND : SIGHTING_RANGE_FIRST;
 }
 
 static struct twice_filter_sight

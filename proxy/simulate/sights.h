@@ -1,11 +1,12 @@
 /* sights.h - a memory of sightings, asked for all visits of a batch: one of the proxy's filters, or
  * an exact set. What it knows does not depend on any cache, so that many policies share it; but for
- * one whose generations end with a quarter of a turn of a log, which belongs to the policy that has it.
+ * one whose generations end with a tenth of a turn of a log, which belongs to the policy that has it.
  */
 #ifndef SIMULATE_SIGHTS_H
 #define SIMULATE_SIGHTS_H
 
 #include "filter/family/filter.h"
+#include "proxy/cache/admission/sighting.h"
 #include "proxy/simulate/visit.h"
 
 struct sights;
@@ -13,7 +14,7 @@ struct sights;
 struct sights_options {
 	struct twice_filter_options memory; /* rotate_after_s 0: as the proxy's auto */
 	bool exact;
-	bool by_turns; /* a generation is a quarter of a turn of the log, instead of a day */
+	bool by_turns; /* a generation is a tenth of a turn of the log, instead of a day */
 };
 
 /* NULL and a sentence. */
@@ -35,11 +36,14 @@ void sights_see(struct sights *s, const struct visit *v, size_t n, struct sights
 unsigned sights_times(const struct sights_known *k, uint64_t nth);
 /* It counts for slices. */
 bool sights_is_behind(const struct visit *v);
+/* As the rule of admission takes it. counts: not one client's repeated one. */
+enum sighting_kind sights_kind(const struct visit *v, bool counts);
 
 /* By turns: one visit after another, and what came of it: so many bytes were admitted to a log of
  * ghost_turn_bytes. */
 bool sights_are_by_turns(const struct sights *s);
 void sights_prefetch(const struct sights *s, struct twice_key_hash h);
+uint64_t sights_number(const struct sights *s); /* of the filter's generation */
 void sights_charge(struct sights *s, uint64_t bytes, uint64_t turn_bytes);
 
 struct sights_facts {

@@ -39,7 +39,8 @@ begin(void)
 	shelves.seed = cache_seed(shelves.cache);
 	struct seen_options o = {
 		.cache = shelves.cache,
-		.memory = {.sightings = 2, .capacity = 1000, .false_positives = 0.01}};
+		.memory = {.sightings = 2, .capacity = 1000, .false_positives = 0.01},
+		.rule = {.sightings = 2}};
 	if (seen_open(&shelves.seen, &o, err, sizeof err))
 		abort();
 }

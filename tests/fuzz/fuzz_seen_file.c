@@ -2,9 +2,11 @@
  * rooms: cache http base filter
  *
  * The first byte: bit 0, the head is made right; bit 1, so are the blocks' checksums; bit 2, keys of 16 bytes.
+ * Bit 3, it is the file of a choice instead (choice.h), whose checksum bit 0 makes right.
  * The blocks that count are the same when the file is cut behind them, and are written again as they were.
  */
 #include "proxy/base/le.h"
+#include "proxy/cache/admission/choice.h"
 #include "proxy/cache/admission/seen_file.h"
 #include "proxy/cache/store/segment.h"
 
@@ -55,6 +57,29 @@ read_blocks(const struct seen_file *f, char *p, size_t n, bool mends)
 	}
 }
 
+/* A choice that is believed is written as it was read, and can go on. */
+static void
+use_choice(char *p, size_t n, bool right)
+{
+	struct choice c;
+	char again[CHOICE_FILE], text[CHOICE_TEXT];
+	struct choice_period figures = {.requests = 2000, .bytes = 1, .written = 1, .refused = 1};
+	choice_init(&c);
+	if (right && n >= CHOICE_FILE) {
+		n = CHOICE_FILE;
+		memcpy(p, "TWchoice", 8);
+		le_put64(p + n - 8, segment_checksum(p, n - 8));
+	}
+	if (choice_parse(&c, (struct str){p, n}))
+		return;
+	choice_format(&c, again);
+	choice_say(&c, text);
+	if (n != CHOICE_FILE || memcmp(again, p, CHOICE_FILE) != 0 ||
+	    (c.sightings == CHOICE_FEW && !choice_turn(&c, &figures, 1)) ||
+	    c.sightings != CHOICE_MANY)
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 {
@@ -67,6 +92,11 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 	}
 	n--;
 	memcpy(p, data + 1, n);
+	if (how & 8) {
+		use_choice(p, n, how & 1);
+		free(p);
+		return 0;
+	}
 	if ((how & 1) && n >= SEEN_FILE_HEAD)
 		seen_file_format(&f, p);
 	const char *fault = seen_file_fault((struct str){p, n}, &f);

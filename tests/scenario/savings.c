@@ -355,6 +355,44 @@ SCENARIO_IN(120, "what if: rows say what second runs with other settings show")
 	expect_that(three.written < 0.8 * two.written, "three sightings write less");
 }
 
+enum { REELS = 20, REEL_BYTES = 3 << 20, PIECE = 128 << 10 };
+
+/* Pieces behind the first byte of reels, most of a few of them, each by a client of its own. */
+static void
+pieces_of_reels(void)
+{
+	unsigned x = 1;
+	for (int i = 0; i < 400; i++) {
+		x = x * 1664525 + 1013904223;
+		unsigned reel = (x >> 8) % 5 ? (x >> 12) % 4 : (x >> 12) % REELS;
+		x = x * 1664525 + 1013904223;
+		unsigned at = 1 + (x >> 8) % (REEL_BYTES - PIECE);
+		client_from(text("127.0.%d.%d", 1 + i / 200, 1 + i % 200));
+		get_with(text("/reel/%u", reel),
+			 text("Range: bytes=%u-%u\r\n", at, at + PIECE - 1));
+	}
+	client_from(NULL);
+}
+
+SCENARIO_IN(120, "what if: rows are right of ranges, whose slices count each for itself")
+{
+	for (int i = 0; i < REELS; i++)
+		origin_says(text("/reel/%d", i), .fields = FRESH, .etag = "\"1\"",
+			    .pattern_bytes = REEL_BYTES, .ranges = true, .times = 9999);
+	play = pieces_of_reels;
+	struct outcome two = run(2), one = run(1), three = run(3);
+	double all =
+		1.5 * one.written; /* a slice alone is more than two points of what one writes */
+	expect_row(&two, "sightings: 1", &one, all);
+	expect_row(&two, "sightings: 3", &three, all);
+	expect_row(&one, "sightings: 2", &two, all);
+	expect_row(&one, "sightings: 3", &three, all);
+	expect_row(&three, "sightings: 1", &one, all);
+	expect_row(&three, "sightings: 2", &two, all);
+	expect_that(three.written < 0.95 * two.written && two.written < 0.95 * one.written,
+		    "each sighting more writes less");
+}
+
 /* All that is asked for after it is there, in the simulation too. */
 SCENARIO_IN(120, "what if: what is held survives a restart")
 {

@@ -402,7 +402,8 @@ open_memories(struct memories *m, struct cache *c)
 	/* So few of so many that none is taken for known by chance. */
 	struct twice_filter_options memory = {
 		.sightings = 2, .capacity = 4000, .false_positives = 1e-2, .rotate_after_s = 86400};
-	struct seen_options s = {.cache = c, .saved = true, .memory = memory};
+	struct seen_options s = {
+		.cache = c, .saved = true, .memory = memory, .rule = {.sightings = 2}};
 	struct baseline_options b = {.ghost = {.disk_bytes = options.disk_bytes},
 				     .memory = memory,
 				     .rings = 1,

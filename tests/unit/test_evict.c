@@ -2,6 +2,7 @@
  * replaced, removed or evicted never comes back in an older version, whenever the process is
  * killed. rooms: cache http base filter
  */
+#include "proxy/base/clock.h"
 #include "proxy/cache/cache.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
@@ -43,19 +44,18 @@ body_of(unsigned k, unsigned version, char *to)
 	return n;
 }
 
+/* o: its kind, sizes and lifetime. */
 static bool
-put(struct cache *c, unsigned k, unsigned version)
+put_as(struct cache *c, unsigned k, struct block *b, struct write_options o)
 {
 	char text[64];
 	struct str key = key_of(k, text, sizeof text);
-	struct block *b = block_create(64 << 10);
-	b->n = body_of(k, version, b->p);
-	struct write_options o = {.hash = twice_key_hash_of(cache_seed(c), key.p, key.n),
-				  .key = key,
-				  .head = str_of("HTTP/1.1 200 OK\r\n"),
-				  .terms = {.status = 200, .lifetime = 1 << 30},
-				  .body_bytes = b->n,
-				  .disk = true};
+	o.hash = twice_key_hash_of(cache_seed(c), key.p, key.n);
+	o.key = key;
+	o.head = str_of("HTTP/1.1 200 OK\r\n");
+	o.terms.status = 200;
+	o.body_bytes = b->n;
+	o.disk = true;
 	struct object_write *w = cache_write_begin(c, &o);
 	cache_write_body(w, b, 0, b->n);
 	struct object *object = cache_write_commit(&w, false);
@@ -63,6 +63,15 @@ put(struct cache *c, unsigned k, unsigned version)
 	object_unref(&object);
 	block_unref(&b);
 	return yes;
+}
+
+/* Stale for years: it goes where it is not asked for, however small it is. */
+static bool
+put(struct cache *c, unsigned k, unsigned version)
+{
+	struct block *b = block_create(64 << 10);
+	b->n = body_of(k, version, b->p);
+	return put_as(c, k, b, (struct write_options){.terms = {.lifetime = 1 << 30}});
 }
 
 static struct object *
@@ -124,6 +133,66 @@ drop_key(struct cache *c, unsigned k)
 	store_drop(c->disks[0].store, twice_key_hash_of(cache_seed(c), key.p, key.n));
 	ram_remove(c->ram, twice_key_hash_of(cache_seed(c), key.p, key.n), key);
 }
+
+/* ---- what is small stays ------------------------------------------------------------------- */
+
+/* One of each kind, small, and nobody asks for it. */
+enum { SMALL_FRESH = 1, SMALL_REFRESHED, SMALL_STALE, SMALL_HEAD, SMALL_MARKER };
+
+static void
+put_small(struct cache *c, unsigned k, int64_t lifetime, enum object_kind kind)
+{
+	struct block *b = block_create(600);
+	b->n = kind == OBJECT_SLICED ? 0 : 600;
+	memset(b->p, 's', b->n);
+	ck_assert(
+		put_as(c, k, b,
+		       (struct write_options){.terms = {.response_time = now_s(),
+							.lifetime = lifetime,
+							.stale_while_revalidate =
+								k == SMALL_REFRESHED ? 1 << 20 : 0},
+					      .kind = kind,
+					      .whole_bytes = kind == OBJECT_SLICED ? 5 << 20 : 0}));
+}
+
+static bool
+holds(struct cache *c, unsigned k)
+{
+	char text[64];
+	struct str key = key_of(k, text, sizeof text);
+	struct locator at;
+	unsigned hits;
+	return store_find(c->disks[0].store, twice_key_hash_of(cache_seed(c), key.p, key.n), &at,
+			  &hits);
+}
+
+/* Ten turns of the log, of bodies fifty times as large; the second time what is written was not asked for before. */
+START_TEST(what_is_small_stays_though_nobody_asks_if_it_could_answer)
+{
+	begin();
+	struct cache *c = open_cache();
+	cache_expect(c, !_i);
+	put_small(c, SMALL_FRESH, 1 << 30, OBJECT_RESPONSE);
+	put_small(c, SMALL_REFRESHED, 0, OBJECT_RESPONSE);
+	put_small(c, SMALL_STALE, 0, OBJECT_RESPONSE);
+	put_small(c, SMALL_HEAD, 1 << 30, OBJECT_SLICED);
+	put_small(c, SMALL_MARKER, 0, OBJECT_MARKER);
+	for (unsigned i = 0; i < 3000; i++) {
+		await_room(c->disks[0].store);
+		put(c, 1000 + i, 1);
+		if (i % 20 == 0)
+			store_flush(c->disks[0].store);
+	}
+	ck_assert(!holds(c, 1000));
+	ck_assert_int_eq(holds(c, SMALL_FRESH), !_i);
+	ck_assert_int_eq(holds(c, SMALL_REFRESHED), !_i);
+	ck_assert(!holds(c, SMALL_STALE));
+	ck_assert(!holds(c, SMALL_HEAD));
+	ck_assert_int_eq(holds(c, SMALL_MARKER), !_i);
+	cache_close(&c);
+	end();
+}
+END_TEST
 
 /* ---- what is asked for stays --------------------------------------------------------------- */
 
@@ -647,8 +716,8 @@ START_TEST(killed_at_any_time_no_older_version_is_back)
 }
 END_TEST
 
-UNIT("evict", TEST(what_is_asked_for_stays),
-     TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
+UNIT("evict", TIMES(what_is_small_stays_though_nobody_asks_if_it_could_answer, 2),
+     TEST(what_is_asked_for_stays), TIMES(what_earned_its_place_keeps_it_over_a_restart, 2),
      TEST(a_new_head_does_not_go_before_its_body),
      TEST(what_was_replaced_is_not_back_when_its_successor_goes),
      TEST(what_cannot_be_forgotten_stays), LOOP(what_cannot_be_given_back_is_not_back, lives),

@@ -102,7 +102,7 @@ static const struct {
 	{"412 answers a condition",                   "", "412 Failed\nCache-Control: max-age=60", STORABLE_STATUS},
 	{"416 answers a range",                       "", "416 Range\nCache-Control: max-age=60", STORABLE_STATUS},
 	{"431 answers this client's fields",          "", "431 Large\nCache-Control: max-age=60", STORABLE_STATUS},
-	{"a part",                                    "\nRange: bytes=0-4", "206 Part\nCache-Control: max-age=60\nContent-Range: bytes 0-4/10", STORABLE_YES},
+	{"a part",                                    "\nRange: bytes=0-4", "206 Part\nCache-Control: max-age=60\nContent-Range: bytes 0-4/10", STORABLE_RANGE},
 	{"a part of unknown length",                  "\nRange: bytes=0-4", "206 Part\nCache-Control: max-age=60\nContent-Range: bytes 0-4/*", STORABLE_RANGE},
 	{"several parts",                             "\nRange: bytes=0-4,6-7", "206 Part\nCache-Control: max-age=60\nContent-Type: multipart/byteranges; boundary=x", STORABLE_RANGE},
 	{"a part nobody asked for",                   "", "206 Part\nCache-Control: max-age=60\nContent-Range: bytes 0-4/10", STORABLE_RANGE},

@@ -56,6 +56,21 @@ START_TEST(it_says)
 }
 END_TEST
 
+START_TEST(sightings_that_are_chosen_are_told)
+{
+	struct report r = demo_run();
+	r.sightings.asked = 2;
+	char *text = printed(&r);
+	ck_assert_ptr_null(strstr(text, "auto"));
+	free(text);
+	r.sightings.chosen = true;
+	choice_init(&r.sightings.choice);
+	text = printed(&r);
+	ck_assert_msg(strstr(text, "auto   2 for all bodies: it began so\n") != NULL, "%s", text);
+	free(text);
+}
+END_TEST
+
 START_TEST(an_idle_proxy_can_be_told_of)
 {
 	struct report r = {.version = "test"};
@@ -152,6 +167,7 @@ START_TEST(what_is_no_report_is_refused)
 }
 END_TEST
 
-UNIT("savings", LOOP(it_says, told), TEST(an_idle_proxy_can_be_told_of),
-     TEST(less_than_nothing_saved_is_no_share), LOOP(it_says_more_of_a_long_run, told_long),
-     TEST(lines_fit_a_terminal), LOOP(what_is_no_report_is_refused, strange))
+UNIT("savings", LOOP(it_says, told), TEST(sightings_that_are_chosen_are_told),
+     TEST(an_idle_proxy_can_be_told_of), TEST(less_than_nothing_saved_is_no_share),
+     LOOP(it_says_more_of_a_long_run, told_long), TEST(lines_fit_a_terminal),
+     LOOP(what_is_no_report_is_refused, strange))

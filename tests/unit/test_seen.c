@@ -11,7 +11,14 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { DAY = 24 * 3600, TURN = 1000000, CHARGERS = 4, CHARGES = 1000000, QUARTER = 2000 };
+enum {
+	DAY = 24 * 3600,
+	TURN = 1000000,
+	CHARGERS = 4,
+	CHARGES = 1000000,
+	TENTH = TURN / 10,
+	FEW = 2000
+};
 
 static char dir[256];
 static struct cache *cache;
@@ -24,7 +31,10 @@ open_with(const struct twice_filter_options *memory)
 	char err[256];
 	struct cache_options o = {.dir = dir, .disk_bytes = 1 << 30, .memory_bytes = 1 << 20};
 	ck_assert_int_eq(cache_open(&cache, &o, err, sizeof err), 0);
-	struct seen_options s = {.cache = cache, .saved = true, .memory = *memory};
+	struct seen_options s = {.cache = cache,
+				 .saved = true,
+				 .memory = *memory,
+				 .rule = {.sightings = memory->sightings}};
 	ck_assert_int_eq(seen_open(&seen, &s, err, sizeof err), 0);
 	now = (int64_t)time(NULL);
 }
@@ -82,24 +92,24 @@ generation(void)
 	return is.number;
 }
 
-START_TEST(a_generation_is_half_a_turn_of_the_log)
+START_TEST(a_generation_is_a_tenth_of_a_turn_of_the_log)
 {
 	begin(0);
 	tick(TURN, 1);
 	ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
-	seen_charge(seen, NULL, TURN / 4 - 1);
+	seen_charge(seen, NULL, TENTH - 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_CURRENT);
 	ck_assert_uint_eq(generation(), 0);
 	seen_charge(seen, NULL, 1000);
 	ck_assert_uint_eq(generation(), 1);
 	ask(2);
-	seen_charge(seen, NULL, TURN / 4 - 1); /* counted from the beginning of this one */
+	seen_charge(seen, NULL, TENTH - 1); /* counted from the beginning of this one */
 	ck_assert_uint_eq(generation(), 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	seen_charge(seen, NULL, 1001);
 	ck_assert_uint_eq(generation(), 2);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS); /* its last sighting, not its first */
-	seen_charge(seen, NULL, TURN / 4);
+	seen_charge(seen, NULL, TENTH);
 	ck_assert_uint_eq(generation(), 3);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	ck_assert_int_eq(ask(2), ADMISSION_FIRST_SIGHT);
@@ -124,7 +134,7 @@ START_TEST(any_kind_that_has_generations_turns_with_the_log)
 	tick(TURN, 1);
 	for (unsigned n = 1; n < others[_i].sightings; n++)
 		ck_assert_int_eq(ask(1), ADMISSION_FIRST_SIGHT);
-	seen_charge(seen, NULL, TURN / 4 - 1);
+	seen_charge(seen, NULL, TENTH - 1);
 	tick(TURN, DAY); /* not with time */
 	ck_assert_uint_eq(generation(), 0);
 	seen_charge(seen, NULL, 1);
@@ -132,7 +142,7 @@ START_TEST(any_kind_that_has_generations_turns_with_the_log)
 	ck_assert_uint_eq(generation(), 1);
 	ck_assert_int_eq(ask(1), ADMISSION_SEEN_PREVIOUS);
 	for (uint64_t end = 2; end < 4; end++) {
-		seen_charge(seen, NULL, TURN / 4);
+		seen_charge(seen, NULL, TENTH);
 		tick(TURN, 1);
 		ck_assert_uint_eq(generation(), end);
 	}
@@ -177,18 +187,18 @@ charge_bytes(void *ctx)
 }
 
 /* Of the generations that end while somebody looks away, all but the first began meanwhile. */
-START_TEST(each_generation_needs_a_quarter_turn_of_its_own)
+START_TEST(each_generation_needs_a_tenth_of_a_turn_of_its_own)
 {
 	pthread_t charger[CHARGERS];
 	uint64_t number = 0, before = 0;
 	begin(0);
-	tick(4 * QUARTER, 1);
+	tick(10 * FEW, 1);
 	atomic_store(&chargers, CHARGERS);
 	for (int i = 0; i < CHARGERS; i++)
 		ck_assert_int_eq(pthread_create(&charger[i], NULL, charge_bytes, NULL), 0);
 	while (atomic_load(&chargers)) {
 		uint64_t next = atomic_load(&charged), is = generation();
-		uint64_t most = (atomic_load(&charged) + CHARGERS - before) / QUARTER + 1;
+		uint64_t most = (atomic_load(&charged) + CHARGERS - before) / FEW + 1;
 		ck_assert_uint_le(is - number, most);
 		number = is;
 		before = next;
@@ -204,17 +214,17 @@ START_TEST(how_long_generations_last_is_told)
 {
 	begin(0);
 	tick(TURN, 1);
-	seen_charge(seen, NULL, TURN / 4);
+	seen_charge(seen, NULL, TENTH);
 	tick(TURN, 7);
 	ck_assert_double_eq(seen_interval_s(seen), 0);
 	tick(TURN, 20);
-	seen_charge(seen, NULL, TURN / 4);
+	seen_charge(seen, NULL, TENTH);
 	tick(TURN, 20);
 	ck_assert_double_eq_tol(seen_interval_s(seen), 40, 1e-9);
 	for (uint64_t key = 0; key < 3; key++) {
 		ask(key);
-		seen_charge(seen, NULL, TURN / 8);
-		seen_charge(seen, NULL, TURN / 8);
+		seen_charge(seen, NULL, TENTH / 2);
+		seen_charge(seen, NULL, TENTH / 2);
 	}
 	uint64_t number = generation();
 	tick(TURN, 9);
@@ -237,7 +247,7 @@ START_TEST(while_the_log_grows_a_generation_is_a_day)
 	ck_assert_uint_eq(generation(), 1);
 	ask(1);
 	seen_charge(seen, NULL, 10 * TURN);
-	tick(TURN, 1); /* now it is full, and more than a quarter of a turn was admitted */
+	tick(TURN, 1); /* now it is full, and more than a tenth of a turn was admitted */
 	ck_assert_uint_eq(generation(), 2);
 	end();
 }
@@ -262,7 +272,7 @@ START_TEST(what_a_generation_admitted_survives_a_restart)
 	begin(0);
 	tick(TURN, 1);
 	ask(1);
-	seen_charge(seen, NULL, TURN / 4 - 10);
+	seen_charge(seen, NULL, TENTH - 10);
 	seen_save(seen, now);
 	close_seen();
 	open_seen(0);
@@ -321,10 +331,11 @@ START_TEST(a_count_that_rose_survives_a_restart)
 }
 END_TEST
 
-UNIT("seen", TEST(how_long_generations_last_is_told), TEST(a_generation_is_half_a_turn_of_the_log),
+UNIT("seen", TEST(how_long_generations_last_is_told),
+     TEST(a_generation_is_a_tenth_of_a_turn_of_the_log),
      TEST(while_the_log_grows_a_generation_is_a_day), TEST(a_time_that_is_set_overrides),
      TEST(what_a_generation_admitted_survives_a_restart),
-     TEST(each_generation_needs_a_quarter_turn_of_its_own),
+     TEST(each_generation_needs_a_tenth_of_a_turn_of_its_own),
      LOOP(any_kind_that_has_generations_turns_with_the_log, others),
      TEST(stable_has_no_generations), TIMES(the_largest_snapshot_is_read_back, 3),
      TEST(a_count_that_rose_survives_a_restart))

@@ -46,7 +46,10 @@ open_with(const struct twice_filter_options *memory)
 	char err[256];
 	struct cache_options o = {.dir = dir, .disk_bytes = 64 << 20, .memory_bytes = 1 << 20};
 	ck_assert_int_eq(cache_open(&cache, &o, err, sizeof err), 0);
-	struct seen_options s = {.cache = cache, .saved = true, .memory = *memory};
+	struct seen_options s = {.cache = cache,
+				 .saved = true,
+				 .memory = *memory,
+				 .rule = {.sightings = memory->sightings}};
 	ck_assert_int_eq(seen_open(&seen, &s, err, sizeof err), 0);
 	now = (int64_t)time(NULL);
 }

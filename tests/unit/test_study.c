@@ -766,7 +766,9 @@ static const struct { const char *policy, *why; } wrong[] = {
 	{ "", "no policy" }, { "5x", "no policy" }, { "0", "no policy" }, { "16", "no policy" },
 	{ "2+", NULL }, { "2+capacity", "not understood" }, { "2+capacity=0", "capacity" },
 	{ "2+filter=cuckoo", "not understood" }, { "2+colour=red", "not understood" },
-	{ "2+fpr=200%", "not understood" },
+	{ "2+fpr=200%", "not understood" }, { "2+large=3", NULL }, { "all+large=3", "not understood" },
+	{ "2+large=16", "not understood" }, { "auto", NULL }, { "auto+large=3", "not understood" },
+	{ "auto+filter=counting", "only for the filter pair" }, { "auto+filter=exact", "only for the filter pair" },
 };
 /* clang-format on */
 
@@ -800,7 +802,7 @@ static const int seconds[] = {0, 1795324844};
 
 /* A disk of 16 MiB is written four times over by URLs that are asked for twice at once; then the
  * first ones come back, which were forgotten long ago. All within a second. */
-START_TEST(a_generation_is_a_quarter_of_a_turn)
+START_TEST(a_generation_is_a_tenth_of_a_turn)
 {
 	enum { N = 8000, BACK = 100 };
 	begin();
@@ -823,9 +825,9 @@ START_TEST(a_generation_is_a_quarter_of_a_turn)
 	ck_assert_double_eq(facts_of(&s, "2")->written_objects, N);
 	ck_assert_double_eq(facts_of(&s, "2+rotate=auto")->written_objects, N);
 	ck_assert_double_eq(facts_of(&s, "2+rotate=24h")->written_objects, N + BACK);
-	/* Once when the log is full, then four times a turn: three turns and some. */
-	ck_assert_uint_ge(s.rows[1].sights.rotations, 13);
-	ck_assert_uint_le(s.rows[1].sights.rotations, 17);
+	/* Once when the log is full, then ten times a turn: three turns and some. */
+	ck_assert_uint_ge(s.rows[1].sights.rotations, 31);
+	ck_assert_uint_le(s.rows[1].sights.rotations, 41);
 	study_fini(&s);
 	/* The simulated policy is suggested. */
 	struct advice a;
@@ -834,6 +836,43 @@ START_TEST(a_generation_is_a_quarter_of_a_turn)
 	run(&s, &o);
 	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(strstr(a.yaml, _i ? "rotate_after: auto\n" : "rotate_after: 1d\n"));
+	study_fini(&s);
+	end();
+}
+END_TEST
+
+/* Bodies that come twice and never again, with RAM for the second time: a third sighting of large ones writes none. */
+START_TEST(auto_asks_for_three_of_large_bodies_where_that_pays)
+{
+	enum { N = 4000, LARGE = 80000 };
+	begin();
+	FILE *f = create("log");
+	for (int url = 0; url < N; url++)
+		for (int i = 0; i < 2; i++) {
+			fprintf(f, triples, url / 10, url, _i ? LARGE : BODY);
+			fprintf(f, triples, url / 10, N + url % 20, 100); /* all the time */
+		}
+	fclose(f);
+	struct study s;
+	struct study_options o = options(file("log"));
+	o.disks[0] = _i ? 16 << 20 : 8 << 20;
+	o.memory = 512 << 20;
+	o.policies[0] = "auto";
+	o.policies[2] = "2+large=3";
+	o.policies_n = 3;
+	run(&s, &o);
+	const struct policy_facts *two = facts_of(&s, "2"), *is = facts_of(&s, "auto");
+	ck_assert(is->chooses && !two->chooses);
+	ck_assert_double_ge(two->written_objects, N);
+	ck_assert_uint_eq(is->choice.sightings, _i ? CHOICE_MANY : CHOICE_FEW);
+	ck_assert_uint_eq(is->choice.changes, (unsigned)_i);
+	ck_assert_double_eq_tol(is->hit_ratio, two->hit_ratio, 0.005);
+	if (_i) {
+		ck_assert_double_le(facts_of(&s, "2+large=3")->written_objects, 20);
+		ck_assert_double_lt(is->written_bytes, 0.5 * two->written_bytes);
+	} else {
+		ck_assert_double_eq(is->written_bytes, two->written_bytes);
+	}
 	study_fini(&s);
 	end();
 }
@@ -1272,10 +1311,11 @@ START_TEST(a_binary_trace_is_the_same_as_its_text)
 }
 END_TEST
 
-UNIT("study", LOOP(each_kind_of_rule_writes_what_it_should, kinds),
+UNIT("study", TIMES(auto_asks_for_three_of_large_bodies_where_that_pays, 2),
+     LOOP(each_kind_of_rule_writes_what_it_should, kinds),
      TEST(a_binary_trace_is_the_same_as_its_text),
      TEST(the_page_is_whole_and_foreign_words_are_escaped),
-     LOOP(a_generation_is_a_quarter_of_a_turn, seconds),
+     LOOP(a_generation_is_a_tenth_of_a_turn, seconds),
      LOOP(while_the_log_grows_a_generation_is_a_day, times),
      TEST(the_advice_is_the_best_of_what_was_tried),
      LOOP(parts_lie_where_their_ranges_are, told_ranges),

@@ -1,6 +1,7 @@
 /* test_whatif.c - what other settings would do, beside what they do.
  * rooms: cache http base filter
  */
+#include "proxy/cache/admission/sighting.h"
 #include "proxy/cache/ghost/whatif.h"
 #include "tests/kit/unit.h"
 
@@ -305,8 +306,193 @@ START_TEST(what_is_forgotten_is_forgotten_by_all_rows)
 }
 END_TEST
 
-UNIT("whatif", LOOP(a_row_is_what_a_run_with_its_settings_shows, twins),
-     TEST(every_row_keeps_to_the_write_budget), TEST(a_sample_tells_what_the_whole_would),
-     TIMES(it_costs_no_more_than_its_share, 2), TEST(it_goes_on_where_it_ended),
-     TEST(what_is_no_snapshot_of_it_is_refused),
+/* ---- slices -------------------------------------------------------------------------------- */
+
+enum { FILMS = 40, SLICES = 12, PARTS_MOST = 3, HEAD = 500, SLICE = MIB };
+
+/* The rule of slices, once more: so often was each seen, and what is on a disk without an end. */
+struct model {
+	unsigned sightings;
+	unsigned url[FILMS], slice[FILMS][SLICES];
+	bool head_there[FILMS], there[FILMS][SLICES];
+	double written;
+};
+
+/* A request for the slices first to last: plain, from the first byte on, or from behind it. */
+struct wish {
+	unsigned film, first, last;
+	bool part, behind;
+};
+
+static bool
+model_knows(unsigned seen, unsigned more, unsigned sightings)
+{
+	return (seen > more ? seen : more) + 1 >= sightings;
+}
+
+static void
+model_see(struct model *m, struct wish w)
+{
+	unsigned *url = &m->url[w.film], *slices = m->slice[w.film];
+	unsigned *of = w.behind ? &slices[w.first] : url;
+	unsigned other = w.first || !w.part ? 0 : w.behind ? *url : slices[0];
+	if (!m->head_there[w.film] && model_knows(*of, other, m->sightings)) {
+		m->head_there[w.film] = true;
+		m->written += HEAD;
+	}
+	++*of;
+	for (unsigned i = w.first; i <= w.last; i++) {
+		bool own = w.behind && i > w.first;
+		bool known = own && model_knows(slices[i], 0, m->sightings);
+		slices[i] += own;
+		if (m->there[w.film][i] || !(m->head_there[w.film] || known))
+			continue;
+		m->there[w.film][i] = true;
+		m->written += SLICE;
+	}
+}
+
+static void
+tell(struct whatif *what_if, struct wish w, unsigned at)
+{
+	struct ghost_event head = event(w.film, 0, at);
+	head.record_bytes = HEAD;
+	head.sampled_as = (uint64_t)SLICES * SLICE;
+	head.behind = w.behind ? w.first + 1 : 0;
+	head.first = w.part && !w.behind;
+	head.validator = 1;
+	whatif_see(what_if, &head);
+	for (unsigned i = w.first; i <= w.last; i++) {
+		struct ghost_event e = event(w.film, SLICE, at);
+		bool own = w.behind && i > w.first;
+		e.key = (head.key & ~(uint64_t)UINT32_MAX) | (uint32_t)key(w.film * 1000 + i);
+		e.record_bytes = SLICE;
+		e.sampled_as = head.sampled_as;
+		e.head = head.key;
+		e.sightings = own;
+		e.behind = own ? i + 1 : 0;
+		e.slice = e.joins = true;
+		whatif_see(what_if, &e);
+	}
+}
+
+START_TEST(slices_are_judged_by_their_own_sightings)
+{
+	struct whatif *w = make(2, (uint64_t)8 << 30, 0);
+	static struct model models[3];
+	uint64_t x = 1;
+	for (unsigned n = 0; n < 3; n++)
+		models[n] = (struct model){.sightings = n + 1};
+	for (unsigned i = 0; i < 300; i++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		unsigned first = (unsigned)(x >> 40) % (SLICES - PARTS_MOST);
+		struct wish wish = {.film = (unsigned)(x >> 33) % FILMS,
+				    .part = (x >> 60) % 8 != 0,
+				    .first = (x >> 50) % 4 ? first : 0};
+		wish.behind = wish.part && (wish.first || (x >> 55) % 2);
+		wish.first = wish.part ? wish.first : 0;
+		wish.last = wish.part ? wish.first + (unsigned)(x >> 45) % PARTS_MOST : SLICES - 1;
+		for (unsigned n = 0; n < 3; n++)
+			model_see(&models[n], wish);
+		tell(w, wish, i);
+	}
+	struct whatif_stats s = stats(w);
+	const enum whatif_row rows[] = {WHATIF_SIGHTINGS_1, WHATIF_NOW, WHATIF_SIGHTINGS_3};
+	for (unsigned n = 0; n < 3; n++)
+		ck_assert_double_eq_tol(s.rows[rows[n]].written_bytes, models[n].written,
+					0.01 * models[n].written);
+	ck_assert_double_lt(models[2].written, 0.9 * models[1].written);
+	ck_assert_double_lt(models[1].written, 0.9 * models[0].written);
+	whatif_destroy(&w);
+}
+END_TEST
+
+/* ---- a choice ------------------------------------------------------------------------------ */
+
+static struct whatif *
+make_choosing(unsigned large_sightings)
+{
+	struct whatif_options o = {.ghost = {.disk_bytes = 64 * MIB, .memory_bytes = 4 * MIB},
+				   .lent = 64 << 10,
+				   .chooses = true,
+				   .sightings = 2,
+				   .large_sightings = large_sightings,
+				   .memory = {.sightings = 3,
+					      .capacity = 1000000,
+					      .false_positives = 0.01,
+					      .rotate_after_s = 1 << 30,
+					      .seed = 1}};
+	struct whatif *w = whatif_create(&o);
+	ck_assert_ptr_nonnull(w);
+	return w;
+}
+
+/* So many URLs, each twice, of which every other one is large. */
+static void
+play_twice(struct whatif *w, unsigned from, unsigned urls)
+{
+	for (unsigned i = from; i < from + urls; i++)
+		for (unsigned n = 0; n < 2; n++) {
+			struct ghost_event e =
+				event(i, i % 2 ? SIGHTING_LARGE + 1 : SIGHTING_LARGE, i);
+			whatif_earn(w, 1, 1);
+			whatif_see(w, &e);
+		}
+}
+
+/* The rows that are as now follow the choice, and the two that it is made of stay as they are. */
+START_TEST(rows_follow_a_choice)
+{
+	struct whatif *w = make_choosing(0), *three = make_choosing(3);
+	play_twice(w, 0, 400);
+	play_twice(three, 0, 400);
+	struct whatif_stats a = stats(w), b = stats(three);
+	double two = a.rows[WHATIF_SIGHTINGS_2].written_bytes,
+	       large = a.rows[WHATIF_LARGE_3].written_bytes;
+	ck_assert_double_eq(a.rows[WHATIF_NOW].written_bytes, two);
+	ck_assert_double_eq(b.rows[WHATIF_NOW].written_bytes, large);
+	ck_assert_double_eq(b.rows[WHATIF_SIGHTINGS_2].written_bytes, two);
+	ck_assert_double_eq_tol(large, two / 2, 0.02 * two);
+	ck_assert_uint_eq(b.rows[WHATIF_NOW].sightings, 3);
+	ck_assert_uint_eq(b.large_sightings, 3);
+	whatif_settle(w, 2, 3);
+	double before = a.rows[WHATIF_NOW].written_bytes;
+	play_twice(w, 1000, 400);
+	a = stats(w);
+	ck_assert_double_eq_tol(a.rows[WHATIF_NOW].written_bytes - before, two / 2, 0.02 * two);
+	ck_assert_double_eq_tol(a.rows[WHATIF_SIGHTINGS_2].written_bytes, 2 * two, 0.02 * two);
+	ck_assert_uint_eq(a.large_sightings, 3);
+	whatif_destroy(&w);
+	whatif_destroy(&three);
+}
+END_TEST
+
+START_TEST(a_period_begins_where_the_last_one_ended)
+{
+	enum { URLS_EACH = 400, BYTES = SIGHTING_LARGE * URLS_EACH };
+	struct whatif *w = make_choosing(0), *fixed = make(3, 64 * MIB, 4 * MIB);
+	struct choice_period p, same;
+	for (unsigned i = 0; i < 2; i++) {
+		play_twice(w, 1000 * i, URLS_EACH);
+		ck_assert(whatif_period(w, false, &same) && whatif_period(w, true, &p));
+		ck_assert_double_eq(p.requests, 2 * URLS_EACH);
+		ck_assert_double_eq(same.written, p.written);
+		ck_assert_double_eq_tol(p.bytes, 2.0 * BYTES, 0.01 * BYTES);
+		ck_assert_double_eq_tol(p.written, BYTES, 0.01 * BYTES);
+		ck_assert_double_eq_tol(p.more_written, -0.5 * BYTES, 0.01 * BYTES);
+		ck_assert_double_eq(p.more_written_error + p.more_requests_error + p.refused, 0);
+	}
+	ck_assert(whatif_period(w, true, &p));
+	ck_assert_double_eq(p.requests + p.written + p.more_written + p.bytes, 0);
+	ck_assert(!whatif_period(fixed, true, &p));
+	whatif_destroy(&w);
+	whatif_destroy(&fixed);
+}
+END_TEST
+
+UNIT("whatif", TEST(rows_follow_a_choice), TEST(a_period_begins_where_the_last_one_ended),
+     LOOP(a_row_is_what_a_run_with_its_settings_shows, twins),
+     TEST(every_row_keeps_to_the_write_budget), TEST(slices_are_judged_by_their_own_sightings),
+     TEST(a_sample_tells_what_the_whole_would), TIMES(it_costs_no_more_than_its_share, 2),
+     TEST(it_goes_on_where_it_ended), TEST(what_is_no_snapshot_of_it_is_refused),
      TIMES(what_is_forgotten_is_forgotten_by_all_rows, 2))

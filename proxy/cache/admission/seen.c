@@ -29,8 +29,8 @@ static struct twice_filter_sight
 with_elder(const struct seen *s, struct twice_key_hash h, struct twice_filter_sight is)
 {
 	struct seen_elder *e = (struct seen_elder *)(uintptr_t)&s->elder;
-	bool enough =
-		s->pair ? is.sight != TWICE_SIGHT_FIRST : is.times + 1 >= s->memory_options.sightings;
+	bool enough = s->pair ? is.sight != TWICE_SIGHT_FIRST
+			      : is.times + 1 >= s->memory_options.sightings;
 	if (enough || !atomic_load_explicit(&e->now, memory_order_relaxed))
 		return is;
 	return seen_elder_test(e, h, is);
@@ -50,7 +50,8 @@ static struct twice_filter_sight
 record_in_memory(struct seen *s, struct twice_key_hash h)
 {
 	struct twice_filter_sight was = twice_filter_record(s->memory, h);
-	if (s->log && (was.sight != TWICE_SIGHT_CURRENT || was.times + 1 < s->memory_options.sightings))
+	if (s->log &&
+	    (was.sight != TWICE_SIGHT_CURRENT || was.times + 1 < s->memory_options.sightings))
 		seen_log_note(s->log, h);
 	return with_elder(s, h, was);
 }
@@ -66,13 +67,15 @@ record(struct seen *s, struct twice_key_hash h)
 	return with_elder(s, h, (struct twice_filter_sight){was, was != TWICE_SIGHT_FIRST});
 }
 
-static struct sighting_settings
-settings_of(const struct seen *s)
+struct sighting_settings
+seen_settings(const struct seen *s)
 {
 	return (struct sighting_settings){
-		.sightings = atomic_load_explicit(&s->sightings, memory_order_relaxed),
+		.sightings = atomic_load_explicit(&s->choice.asked, memory_order_relaxed),
 		.max_object_bytes = s->max_object_bytes,
 		.fill_until = atomic_load_explicit(&s->fill_until, memory_order_relaxed),
+		.large_sightings =
+			atomic_load_explicit(&s->choice.asked_large, memory_order_relaxed),
 	};
 }
 
@@ -185,7 +188,7 @@ seen_look(const struct seen *s, struct twice_key_hash key, struct sighting_facts
 	if (f->kind != SIGHTING_BACKGROUND)
 		f->known = test(s, counted);
 	f->known = with_first_slice(s, key, f);
-	struct sighting_settings settings = settings_of(s);
+	struct sighting_settings settings = seen_settings(s);
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
 		f->alone = askers_is_alone(&s->askers, counted, f->from.hash);
@@ -209,7 +212,7 @@ seen_judge(struct seen *s, struct twice_key_hash key, struct sighting_facts *f)
 		recent_note(&s->ranges, touched(key, f), f->now_s);
 		crowds_note(&s->crowds, f->from.hash, f->now_s);
 	}
-	struct sighting_settings settings = settings_of(s);
+	struct sighting_settings settings = seen_settings(s);
 	struct sighting r = sighting_decide(&settings, f);
 	if (matters_who(s, f, &r)) {
 		f->alone = askers_note(&s->askers, counted, f->from.hash);
@@ -226,7 +229,7 @@ seen_at_end(const struct seen *s, struct twice_key_hash key, struct sighting_fac
 {
 	f->over_budget = budget_is_over(&s->budget);
 	f->over_share = false;
-	struct sighting_settings settings = settings_of(s);
+	struct sighting_settings settings = seen_settings(s);
 	struct sighting r = sighting_at_end(&settings, f, followers, body_bytes);
 	if (!r.writes)
 		return r;
@@ -269,13 +272,14 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	s->memory_options = o->memory;
 	s->memory_options.seed = (uint64_t)now;
 	s->max_object_bytes = o->max_object_bytes;
-	atomic_init(&s->sightings, o->memory.sightings);
+	atomic_init(&s->choice.asked, o->rule.sightings);
 	atomic_init(&s->fill_until, o->rule.fill_until);
 	budget_init(&s->budget, o->rule.write_budget_bytes_s, o->rule.write_budget_saved_s,
 		    o->now_ms);
 	atomic_init(&s->address_bytes, o->rule.address_bytes);
 	atomic_init(&s->ticked_s, o->now_ms / 1000);
 	s->accounts = accounts_create();
+	pthread_mutex_init(&s->choice.lock, NULL);
 	s->pair_options = (struct twice_pair_options){
 		.capacity = o->memory.capacity,
 		.false_positives = o->memory.false_positives,
@@ -296,10 +300,12 @@ seen_open(struct seen **out, const struct seen_options *o, char *err, size_t err
 	}
 	if (s->on_disk)
 		seen_restore_log(s, now, restored);
+	seen_choice_open(s);
 	s->by_turns = o->memory.rotate_after_s == 0 &&
 		      (s->pair || twice_filter_has_generations(s->memory));
 	s->ticked_number = seen_generation(s->pair, s->memory);
 	atomic_store(&s->turning, s->ticked_number);
+	cache_expect(s->cache, o->memory.sightings > 1);
 	*out = s;
 	return 0;
 }
@@ -308,9 +314,8 @@ void
 seen_settle(struct seen *s, const struct seen_rule *rule)
 {
 	seen_check(s);
-	assert(!s->pair || (rule->sightings > 0 && rule->sightings <= 2));
-	if (s->pair)
-		atomic_store_explicit(&s->sightings, rule->sightings, memory_order_relaxed);
+	seen_choice_settle(s, rule->sightings);
+	cache_expect(s->cache, rule->sightings != 1);
 	atomic_store_explicit(&s->fill_until, rule->fill_until, memory_order_relaxed);
 	atomic_store_explicit(&s->address_bytes, rule->address_bytes, memory_order_relaxed);
 	budget_settle(&s->budget, rule->write_budget_bytes_s, rule->write_budget_saved_s);
@@ -323,6 +328,7 @@ seen_close(struct seen **sp)
 	*sp = NULL;
 	if (!s)
 		return;
+	pthread_mutex_destroy(&s->choice.lock);
 	seen_log_destroy(&s->log);
 	seen_elder_fini(&s->elder);
 	twice_pair_destroy(&s->pair);

@@ -11,14 +11,16 @@
 #include "filter/family/filter.h"
 #include "filter/pair.h"
 #include "filter/hash.h"
+#include "proxy/cache/admission/choice.h"
 #include "proxy/cache/admission/sighting.h"
 
 struct cache;
 struct cache_stats;
 struct seen;
 
-struct seen_rule {		       /* what may change while it is used */
-	unsigned sightings;	       /* of one kind of memory: 1 and 2 of the pair */
+struct seen_rule { /* what may change while it is used */
+	/* As many as the memory tells, or fewer; of the pair 1 or 2. 0: it is chosen (choice.h), by a memory of three. */
+	unsigned sightings;
 	double fill_until;	       /* 0..1 */
 	uint64_t write_budget_bytes_s; /* 0: no bound */
 	unsigned write_budget_saved_s; /* budget.h */
@@ -29,8 +31,9 @@ struct seen_rule {		       /* what may change while it is used */
 struct seen_options {
 	struct cache *cache; /* borrowed: its seed, and its directory for the snapshot */
 	bool saved;	     /* the cache has a directory */
-	struct twice_filter_options memory; /* but for the seed; its sightings are the rule's */
-	uint64_t max_object_bytes;	    /* of a body; 0: no bound */
+	struct twice_filter_options
+		memory;		   /* but for the seed; its sightings are the rule's, or three */
+	uint64_t max_object_bytes; /* of a body; 0: no bound */
 	struct seen_rule rule;
 	int64_t now_ms; /* of the clock that seen_tick is told */
 };
@@ -41,6 +44,16 @@ int seen_open(struct seen **out, const struct seen_options *o, char *err, size_t
 /* The rule from now on. One thread at a time. */
 void seen_settle(struct seen *s, const struct seen_rule *r);
 void seen_close(struct seen **s); /* saves nothing */
+
+/* So many are asked for now. Any thread. */
+struct sighting_settings seen_settings(const struct seen *s);
+/* The choice, if there is one: false and nothing where a number is set. Any thread. */
+bool seen_choice(const struct seen *s, struct choice *out);
+/* By the keeper. Whether a generation has ended since the choice was last made; and then it is made: by what
+ * happened meanwhile, or not by that (NULL). True: those figures were used. A change is in the log, and in the file
+ * "choice" beside the filter's snapshot. */
+bool seen_choice_is_due(const struct seen *s);
+bool seen_choose(struct seen *s, const struct choice_period *p, int64_t now_s);
 
 /* Asks for the key's line of memory, to be there when judge or look comes. */
 void seen_prefetch(const struct seen *s, struct twice_key_hash h);
@@ -73,7 +86,7 @@ void seen_give_back(struct seen *s, const struct sighting *by, uint64_t bytes);
 bool seen_most_written(const struct seen *s, struct asker *who, uint64_t *bytes);
 
 /* So many bytes went to the disk because of a verdict, `by` or NULL: not what is only begun.
- * Where no time is set (memory.rotate_after_s 0), a generation ends with a quarter of a turn of
+ * Where no time is set (memory.rotate_after_s 0), a generation ends with a tenth of a turn of
  * the log in these bytes: what comes back more slowly would be evicted before its next hit. While
  * the log grows, fails or is none, it is a day. A kind that takes locks for it ends at the next tick; stable has
  * no generations. */

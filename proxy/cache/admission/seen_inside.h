@@ -1,5 +1,5 @@
 /* seen_inside.h - what the files of seen share: seen.c (the rule, life), seen_turn.c (generations), seen_elder.c (the filter of
- * before its options changed), seen_snapshot.c (the files beside the cache) and seen_replay.c (the log of what
+ * before its options changed), seen_choice.c (sightings: auto), seen_snapshot.c (the files beside the cache) and seen_replay.c (the log of what
  * was recorded since). For nobody else.
  */
 #ifndef CACHE_SEEN_INSIDE_H
@@ -11,6 +11,8 @@
 #include "proxy/cache/admission/recent.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/cache/admission/seen_log.h"
+
+#include <pthread.h>
 
 /* A filter as a snapshot holds it. */
 struct remembered {
@@ -36,6 +38,16 @@ struct seen_saved {
 	bool has_elder; /* there is a file of one */
 };
 
+struct seen_choice {
+	_Atomic unsigned asked, asked_large; /* sighting_settings, also where they are set */
+	pthread_mutex_t lock;		     /* the other lines, and who changes these */
+	bool on;
+	bool restored; /* the file was read, or looked for */
+	bool saved;    /* the file says so */
+	struct choice is;
+	uint64_t judged; /* the generation when it was made */
+};
+
 struct seen_ram {
 	_Atomic int64_t turn_s; /* as of the last tick */
 	uint64_t evicted;	/* the keeper's: objects, at the last tick */
@@ -53,20 +65,20 @@ struct seen {
 	int64_t born_s;
 	struct seen_saved saved;
 	struct seen_elder elder;
-	_Atomic unsigned sightings;
+	struct seen_choice choice;
 	_Atomic double fill_until;
 	uint64_t max_object_bytes;
 	struct budget budget;
 	_Atomic double disk_used_share; /* as of the last tick */
-	bool by_turns;			/* generations end with a quarter of a turn of the log */
+	bool by_turns;			/* generations end with a tenth of a turn of the log */
 	struct seen_ram ram;
-	_Atomic uint64_t turn_bytes;	/* of the log, as of the last tick: turn.h */
-	_Atomic uint64_t turning;	/* the generation that admitted counts for */
-	_Atomic int64_t admitted;	/* bytes since it began */
-	_Atomic double interval_s;	/* of the one before; 0: not known */
-	uint64_t ticked_number;		/* the keeper's: the generation at the last tick, */
-	int64_t turned_ms;		/* and since when it was known; 0: it was there at start */
-	struct recent ranges;		/* which address asked for a range of what */
+	_Atomic uint64_t turn_bytes; /* of the log, as of the last tick: turn.h */
+	_Atomic uint64_t turning;    /* the generation that admitted counts for */
+	_Atomic int64_t admitted;    /* bytes since it began */
+	_Atomic double interval_s;   /* of the one before; 0: not known */
+	uint64_t ticked_number;	     /* the keeper's: the generation at the last tick, */
+	int64_t turned_ms;	     /* and since when it was known; 0: it was there at start */
+	struct recent ranges;	     /* which address asked for a range of what */
 	struct crowds crowds;
 	struct askers askers;
 	struct accounts *accounts;
@@ -98,6 +110,11 @@ void seen_elder_destroy(struct remembered **r);
 void seen_restore(struct seen *s, int64_t now);
 /* Of one of the two. */
 uint64_t seen_generation(const struct twice_pair *pair, const struct twice_filter *memory);
+/* seen_choice.c: what is asked for, from the start on. */
+void seen_choice_open(struct seen *s);
+void seen_choice_settle(struct seen *s, unsigned sightings);
+void seen_choice_save(struct seen *s);
+
 /* seen_replay.c: keys that were recorded since are recorded again; from here on there is a log. restored: there
  * was a snapshot. */
 void seen_restore_log(struct seen *s, int64_t now, bool restored);

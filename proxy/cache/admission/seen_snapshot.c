@@ -433,6 +433,7 @@ void
 seen_save(struct seen *s, int64_t now)
 {
 	struct numbers is = numbers_of(s);
+	seen_choice_save(s);
 	if (!s->on_disk || is_saved(s, &is))
 		return;
 	save_elder(s, now);

@@ -14,7 +14,7 @@ seen_check(const struct seen *s)
 	uint64_t turning = atomic_load(&s->turning); /* before the number that it follows */
 	assert((s->pair != NULL) != (s->memory != NULL));
 	assert(turning <= seen_generation(s->pair, s->memory));
-	assert(atomic_load(&s->sightings) > 0);
+	assert(atomic_load(&s->choice.asked) > 0);
 }
 
 void

@@ -43,17 +43,26 @@ sighting_counts(const struct sighting_facts *f)
 }
 
 static bool
-is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
-{
-	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
-	unsigned asked = f->sightings ? f->sightings : s->sightings;
-	return f->admitted || asked <= 1 || f->known.times + adds >= asked;
-}
-
-static bool
 is_over(uint64_t most, uint64_t bytes)
 {
 	return most && bytes != UINT64_MAX && bytes > most;
+}
+
+unsigned
+sighting_asked(const struct sighting_settings *s, const struct sighting_facts *f)
+{
+	if (f->sightings)
+		return f->sightings;
+	bool large = s->large_sightings && is_over(SIGHTING_LARGE, f->body_bytes);
+	return large ? s->large_sightings : s->sightings;
+}
+
+static bool
+is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
+{
+	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
+	unsigned n = sighting_asked(s, f);
+	return f->admitted || n <= 1 || f->known.times + adds >= n;
 }
 
 static bool
@@ -138,6 +147,8 @@ sighting_decide(const struct sighting_settings *s, const struct sighting_facts *
 	enum admission a = verdict(s, f, seen);
 	return (struct sighting){
 		.verdict = a,
+		.kind = f->kind,
+		.slice = f->slice,
 		.recorded = sighting_counts(f),
 		.writes = admission_writes(a),
 		.whole = is_worth_the_whole(f, seen),

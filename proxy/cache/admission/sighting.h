@@ -27,7 +27,11 @@ struct sighting_settings {
 	unsigned sightings;	   /* 1 admits everything, 2 the second, N the N-th */
 	uint64_t max_object_bytes; /* of a body; 0: no bound */
 	double fill_until;	   /* 0..1 of the disk: admit everything until then */
+	unsigned large_sightings;  /* of bodies over SIGHTING_LARGE; 0: as of others */
 };
+
+/* Bytes. A body of unknown length is none that is larger. */
+enum { SIGHTING_LARGE = 64 << 10 };
 
 struct sighting_facts {
 	enum sighting_kind kind;
@@ -41,12 +45,12 @@ struct sighting_facts {
 	int status;    /* of the answer; 200 for the whole that a part belongs to */
 	uint64_t body_bytes; /* UINT64_MAX: not known yet */
 	struct asker from;
-	int64_t now_s;			 /* of a Range */
-	uint64_t slice;			 /* of RANGE_BEHIND: the number of the one that it counts for */
+	int64_t now_s;	/* of a Range */
+	uint64_t slice; /* of RANGE_BEHIND: the number of the one that it counts for */
 	struct twice_filter_sight known; /* before this request; seen_judge fills it in */
 	double disk_used_share;		 /* 0..1; likewise */
 	bool over_budget;		 /* likewise */
-	bool alone;	 /* likewise: no other address asked for it, as far as is known */
+	bool alone; /* likewise: no other address asked for it, as far as is known */
 	bool crowd; /* likewise, of a Range: other addresses ask for the URL too, or this one asked for many keys within a minute */
 	bool over_share; /* likewise: so much was written for this address within an hour */
 	/* How long the answer can be used without asking its origin, if that is known. */
@@ -58,10 +62,12 @@ struct sighting_facts {
 
 struct sighting {
 	enum admission verdict;
-	bool recorded; /* it counts: the memory of sightings has it from now on */
-	bool writes;   /* to disk: as it comes, or at once when it is in RAM already */
-	bool whole;    /* a request for less than the whole is reason enough to fetch the whole */
-	bool alone;    /* what is written of it is charged to this address */
+	enum sighting_kind kind;
+	uint64_t slice; /* of RANGE_BEHIND */
+	bool recorded;	/* it counts: the memory of sightings has it from now on */
+	bool writes;	/* to disk: as it comes, or at once when it is in RAM already */
+	bool whole;	/* a request for less than the whole is reason enough to fetch the whole */
+	bool alone;	/* what is written of it is charged to this address */
 	struct asker from;
 	struct twice_filter_sight known;
 };
@@ -79,6 +85,8 @@ bool sighting_is_range(enum sighting_kind k);
 /* Nobody will be answered with it from the disk: while it is fresh it is in RAM, too. A lifetime of less than
  * a quarter of a turn of RAM and of a minute is that short; so is none. Not asked of what a 304 has confirmed. */
 bool sighting_is_too_short(int64_t fresh_s, int64_t ram_turn_s);
+/* How many are asked for, with this one, before it is written. */
+unsigned sighting_asked(const struct sighting_settings *s, const struct sighting_facts *f);
 /* Whether this request is added to the memory. Needs no `known`. */
 bool sighting_counts(const struct sighting_facts *f);
 struct sighting sighting_decide(const struct sighting_settings *s, const struct sighting_facts *f);

@@ -394,6 +394,9 @@ begin_what_if(struct baseline *b)
 {
 	const struct whatif_options w = {.ghost = b->o.ghost,
 					 .memory = b->o.memory,
+					 .chooses = b->o.chooses,
+					 .sightings = b->o.sightings,
+					 .large_sightings = b->o.large_sightings,
 					 .budget_bytes_s = b->o.budget_bytes_s,
 					 .budget_saved_s = b->o.budget_saved_s};
 	struct buf bytes = {0};
@@ -470,6 +473,26 @@ baseline_destroy(struct baseline **pb)
 	free(b->later);
 	free(b->rings);
 	free(b);
+}
+
+void
+baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b); /* these were judged before */
+	if (b->what_if)
+		whatif_settle(b->what_if, sightings, large_sightings);
+	pthread_mutex_unlock(&b->lock);
+}
+
+bool
+baseline_period(struct baseline *b, bool from_here, struct choice_period *out)
+{
+	pthread_mutex_lock(&b->lock);
+	drain(b);
+	bool is = b->what_if && whatif_period(b->what_if, from_here, out);
+	pthread_mutex_unlock(&b->lock);
+	return is;
 }
 
 struct baseline_ring *

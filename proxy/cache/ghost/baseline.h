@@ -21,7 +21,9 @@ struct cache;
 struct baseline_options {
 	struct ghost_options ghost;
 	struct twice_filter_options memory; /* of sightings, for what-if; capacity 0: none */
-	uint64_t budget_bytes_s;	    /* of writes, for what-if; 0: none (budget.h) */
+	bool chooses;			    /* likewise, as the next two: whatif.h */
+	unsigned sightings, large_sightings;
+	uint64_t budget_bytes_s; /* of writes, for what-if; 0: none (budget.h) */
 	unsigned budget_saved_s;
 	unsigned rings;	     /* one for each worker */
 	struct cache *cache; /* borrowed; where the snapshot is kept. NULL: nowhere */
@@ -52,6 +54,10 @@ struct baseline_stats {
 };
 void baseline_stats(struct baseline *b, struct baseline_stats *out); /* all notes are in it */
 
+/* whatif_settle and whatif_period of its what-if; false: there is none. */
+void baseline_settle(struct baseline *b, unsigned sightings, unsigned large_sightings);
+bool baseline_period(struct baseline *b, bool from_here, struct choice_period *out);
+
 /* About once a second: what came to lie in it goes to the log beside the snapshot (baseline_log.h). It, and what is
  * below, are the keeper's, or before or behind that. */
 void baseline_tick(struct baseline *b, int64_t now_ms);
@@ -59,7 +65,7 @@ void baseline_tick(struct baseline *b, int64_t now_ms);
 void baseline_save(struct baseline *b);
 /* Room beside the log for the snapshots, of the filter (26 bits per key), of the baseline and of what
  * segments earned, and for those that replace them; at most a thirty-second of the disk, of small ones a sixteenth. There the
- * filter's is compressed and knows few keys: a generation is a quarter of a turn of the log. If it
+ * filter's is compressed and knows few keys: a generation is a tenth of a turn of the log. If it
  * has no room all the same, that is a warning. */
 uint64_t baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity);
 

@@ -232,6 +232,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 			      .sampled_as = sampled_as(e),
 			      .large = is_large(g, sampled_as(e)),
 			      .in_pieces = e->body_bytes > g->fragment_bytes,
+			      .bodiless = e->body_bytes == 0,
 			      .validator = e->validator,
 			      .clean = e->purge_now,
 			      .fresh_until = fresh_until(e)};
@@ -401,7 +402,8 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	if (!s && !ghost_samples(g, e->key, sampled_as(e)))
 		return did;
 	uint64_t before = written(g);
-	int64_t net = g->n.net_missed;
+	uint64_t more = g->n.extra_requests, less = g->n.avoided_requests, came = g->n.extra_bytes,
+		 spared = g->n.avoided_bytes;
 	did.weight = s ? ghost_weight(g, s) : weight_of(g, sampled_as(e));
 	ghost_age(g, e->now_s);
 	ghost_charge(g, e, would(e, s), did.weight);
@@ -410,7 +412,9 @@ ghost_see(struct ghost *g, const struct ghost_event *e)
 	check(g);
 	assert(written(g) >= before); /* it is a counter */
 	did.written_bytes = written(g) - before;
-	did.net_missed = g->n.net_missed - net;
+	did.net_requests =
+		(int64_t)(g->n.avoided_requests - less) - (int64_t)(g->n.extra_requests - more);
+	did.net_bytes = (int64_t)(g->n.avoided_bytes - spared) - (int64_t)(g->n.extra_bytes - came);
 	return did;
 }
 

@@ -32,6 +32,7 @@ struct ghost_options {
 	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
 	uint32_t max_entries;  /* 0: 32 Ki */
 	bool plain_urls;       /* no URL has variants: each event's url is its key */
+	bool asked_before;     /* it writes what was asked for before, as cache_expect; false: an ordinary cache */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
 void ghost_destroy(struct ghost **g);
@@ -46,8 +47,12 @@ enum ghost_deed {
 };
 
 struct ghost_event {
-	uint64_t key;	       /* of 64 good bits: of the URL, or of the URL's variant */
-	uint64_t url;	       /* of the URL: all its variants are forgotten together */
+	uint64_t key;  /* of 64 good bits: of the URL, or of the URL's variant */
+	uint64_t url;  /* of the URL: all its variants are forgotten together */
+	uint64_t head; /* of a slice: key of the object that is the head of its body */
+	uint64_t
+		behind; /* of a Range behind the first byte, the number of the slice that it counts for, and 1; 0: it
+			  * counts for the key */
 	uint64_t record_bytes; /* what the object takes in the log; GHOST_ASKED: not used */
 	uint64_t
 		sampled_as; /* 0: record_bytes; else the size that says whether it is a large one */
@@ -65,11 +70,12 @@ struct ghost_event {
 		request; /* of a client, told from others: several events tell of it; 0: this one tells all */
 	uint8_t deed;	   /* enum ghost_deed */
 	uint8_t sightings; /* that it is worth, those of who waited for it included */
+	bool first;	   /* a Range that asks for the first byte */
 	bool always;	   /* its route admits it at first sight */
-	bool slice;	   /* of the body whose head is the object of key url */
+	bool slice;	   /* of a body whose head is an object of its own */
 	bool joins; /* of a trip to an origin that another event counts: a slice besides the first */
-	bool behind;  /* no client waited for it */
-	bool whole;   /* the ghost would fetch the whole if it did not hold it */
+	bool background; /* no client waited for it */
+	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
@@ -88,9 +94,8 @@ struct ghost_did {
 	bool wrote;	 /* the object itself, on this event */
 	uint32_t weight; /* how many keys this one stands for */
 	uint64_t written_bytes;
-	/* Requests of clients that needed an origin: its own less ours, as often as the key counts; each
-	 * once, however many slices it touches. */
-	int64_t net_missed;
+	/* To origins, and of bodies from them: its own less ours, as often as the key counts. */
+	int64_t net_requests, net_bytes;
 };
 
 /* Whether the key is in the sample, with this size (sampled_as): else the event would change nothing.

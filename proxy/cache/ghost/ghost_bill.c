@@ -1,17 +1,15 @@
 /* ghost_bill.c - what the origin is asked for: by us and not by the ghost, and the other way round. */
 #include "proxy/cache/ghost/ghost_inside.h"
 
-/* It asks the origin: is that a request of its own? A slice comes with the request that asked for
- * others of its body, or for its head, a moment ago. Whether those were asked for a sample cannot
- * say: then a slice counts nothing. */
+/* It asks the origin, or not: is that a request of its own? A slice comes with what was asked for before it, of the
+ * same body and for the same client: that begins with the event of its head. */
 static bool
-is_request(struct ghost *g, const struct ghost_event *e)
+is_request(struct ghost *g, const struct ghost_event *e, bool asks)
 {
-	enum { TOGETHER_S = 60 };
 	struct ghost_asked *a = &g->bill.asked[e->url % GHOST_ASKED_SLOTS];
-	bool together = a->url == (uint32_t)e->url && e->now_s < a->until_s;
-	*a = (struct ghost_asked){(uint32_t)e->url, e->now_s + TOGETHER_S};
-	return !e->joins || (!together && g->weight == 1);
+	bool together = e->slice && a->url == (uint32_t)e->url && a->asked;
+	*a = (struct ghost_asked){(uint32_t)e->url, asks || together};
+	return asks && !(e->joins && together);
 }
 
 static int
@@ -28,7 +26,7 @@ more_missed(struct ghost *g, const struct ghost_event *e, bool ours, bool its, u
 	struct ghost_request one = {.id = e->request},
 			     *r = e->request ? &g->bill.requests[e->request % GHOST_REQUEST_SLOTS]
 					     : &one;
-	if (e->behind || (e->slice && weight > 1))
+	if (e->background || (e->slice && weight > 1))
 		return 0;
 	if (r->id != e->request)
 		*r = one;
@@ -46,7 +44,7 @@ ghost_charge(struct ghost *g, const struct ghost_event *e, enum ghost_would w, u
 	uint64_t its = w == WOULD_FETCH ? e->body_bytes : w == WOULD_PASS ? ours : 0;
 	if (w == WOULD_PASS && !asked)
 		return; /* nothing is known of what it would have passed */
-	bool our_request = asked && !e->joins, its_request = asks && is_request(g, e);
+	bool our_request = asked && !e->joins, its_request = is_request(g, e, asks);
 	g->n.extra_requests += our_request && !its_request ? weight : 0;
 	g->n.avoided_requests += its_request && !our_request ? weight : 0;
 	g->n.extra_bytes += ours > its ? (ours - its) * weight : 0;

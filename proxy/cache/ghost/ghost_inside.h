@@ -36,15 +36,17 @@ struct shade {
 	bool used, on_disk, in_ram;
 	bool large;	/* it stands for itself alone */
 	bool in_pieces; /* its body is larger than a fragment */
+	bool bodiless;	/* the head of a body in slices, or of none */
 	bool unwritten; /* in RAM with a newer head than on disk */
 };
 
 /* Of what is asked for in several events. */
 enum { GHOST_ASKED_SLOTS = 64, GHOST_REQUEST_SLOTS = 1024 };
 struct ghost_bill {
-	/* URLs that it asked for lately: slices of one body are asked for together. */
+	/* The last requests, and whether it asked an origin for them: slices of one body are asked for together. */
 	struct ghost_asked {
-		uint32_t url, until_s;
+		uint32_t url;
+		bool asked;
 	} asked[GHOST_ASKED_SLOTS];
 	/* Requests of clients for bodies in slices, of which more events may come: did it need an
 	 * origin, here and there? */
@@ -84,6 +86,7 @@ struct ghost {
 	int64_t overhead;	/* of closed batches and of footers, beyond what was charged */
 	int64_t owed;		/* at most 0: charged too much, and not yet left off */
 	uint32_t born_s;	/* the open batch */
+	uint32_t now_s;		/* of the last event */
 	uint64_t heads;		/* that left RAM unwritten, to be written: with their weights */
 	struct ghost_span took; /* by ghost_take, of one copy */
 	bool is_emptying;	/* a segment; and, while that: a large body is being carried */
@@ -143,6 +146,7 @@ enum {
 };
 #define ROW_LARGE     (UINT64_C(1) << 61)
 #define ROW_IN_PIECES (UINT64_C(1) << 62)
+#define ROW_BODILESS  (UINT64_C(1) << 63)
 struct ghost_row ghost_row(const struct shade *s, uint32_t span);
 
 /* For the journal: it lies on disk now; its head is another one; it lies there no more.

@@ -109,6 +109,7 @@ make_fit(struct ghost *g, uint64_t bytes)
 void
 ghost_age(struct ghost *g, uint32_t now_s)
 {
+	g->now_s = now_s;
 	if (g->packing.used && now_s > g->born_s + BATCH_AGE_S)
 		close_batch(g);
 	if (!g->packing.used)
@@ -287,7 +288,13 @@ ghost_pay(struct ghost *g, struct shade *s, uint64_t bytes)
 	each_segment(g, s, &(struct payment){bytes / in, ghost_weight(g, s)}, pay, NONE);
 }
 
-/* The store's rules. */
+/* The store's rules (store_empty.c). */
+static bool
+is_worth_moving(const struct ghost *g, const struct shade *s)
+{
+	return s->hits || (g->o.asked_before && !s->bodiless && s->fresh_until > g->now_s);
+}
+
 static bool
 is_carried(struct ghost *g, struct shade *s, uint64_t *carried)
 {
@@ -297,7 +304,7 @@ is_carried(struct ghost *g, struct shade *s, uint64_t *carried)
 	if (s->in_pieces)
 		return s->hits && !g->is_carrying &&
 		       ledger_carries_large(&g->ledger, bytes, weight);
-	if (!ledger_carries(&g->ledger, s->hits, bytes, weight, *carried))
+	if (!is_worth_moving(g, s) || !ledger_carries(&g->ledger, s->hits, bytes, weight, *carried))
 		return false;
 	*carried += bytes * weight;
 	return true;
@@ -374,6 +381,6 @@ ghost_empty_segment(struct ghost *g, uint32_t segment)
 	for (uint32_t i; (i = find_spanning(g, generation)) != NONE;)
 		move(g, i, &carried);
 	ledger_free(&g->ledger, segment);
-	ledger_credit(&g->ledger);
+	ledger_emptied(&g->ledger, carried);
 	g->is_emptying = was;
 }

@@ -6,6 +6,7 @@ ghost_row(const struct shade *s, uint32_t span)
 {
 	return (struct ghost_row){s->key,
 				  s->bytes | (uint64_t)span << ROW_BYTES_BITS |
+					  (s->bodiless ? ROW_BODILESS : 0) |
 					  (s->in_pieces ? ROW_IN_PIECES : 0) |
 					  (s->large ? ROW_LARGE : 0),
 				  s->fresh_until,

@@ -5,8 +5,9 @@
  *		4 segments of the log, 4 entries of the open segment
  *	rows    32 each, all numbers in the machine's order:
  *	          an object   8 key, 8 bytes (48 bits), in how many segments more it lies (13 bits),
- *	                      in pieces, large; 4 fresh_until, 4 validator, 4 url, 4 one
- *	          a segment   8 bytes in use, 8 earned, 4 generation, 4 is it open, 4 zero, 4 zero
+ *	                      in pieces, large, bodiless; 4 fresh_until, 4 validator, 4 url, 4 one
+ *	          a segment   8 bytes in use, 8 earned, 4 generation, 4 is it open,
+ *	                      4 bytes up to which records are small or zero, 4 zero
  *	sum     8 XXH3 of all before
  *
  * Segments come oldest first, each before its objects. A log of the same size goes on as the store
@@ -77,7 +78,7 @@ save_segment(const struct ghost *g, uint32_t n, struct buf *out)
 				    atomic_load(&g->ledger.earned[n]),
 				    slot->generation,
 				    is_open,
-				    0,
+				    (uint32_t)g->ledger.small_bytes,
 				    0};
 	buf_add(out, (char *)&segment, sizeof segment);
 	for (uint32_t i = g->segments[n]; i != GHOST_NONE; i = g->shades[i].next) {
@@ -186,6 +187,8 @@ load_segment(struct ghost *g, const struct ghost_row *row)
 	ledger_restore(l, slot, row->validator ? SEGMENT_OPEN : SEGMENT_SEALED, row->fresh_until,
 		       row->key, 0);
 	atomic_store(&l->earned[slot], row->bytes < MOST_EARNED ? row->bytes : MOST_EARNED);
+	if (row->url)
+		ledger_set_small(l, row->url);
 	return slot;
 }
 
@@ -224,6 +227,7 @@ load_object(struct ghost *g, const struct ghost_row *row, uint32_t segment)
 				  .bytes = bytes,
 				  .sampled_as = size,
 				  .in_pieces = in_pieces,
+				  .bodiless = row->bytes & ROW_BODILESS,
 				  .large = large,
 				  .fresh_until = row->fresh_until,
 				  .validator = row->validator,

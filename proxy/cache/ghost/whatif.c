@@ -1,6 +1,6 @@
 /* whatif.c - rows of ghosts, what they differ by, and what they may cost.
  *
- * An event costs 0.2 to 0.8 microseconds in all rows together (bench/whatif.c). So that this stays below a
+ * An event costs 0.4 to 0.9 microseconds in all rows together (bench/whatif.c). So that this stays below a
  * hundredth of what the requests cost, each of these earns a part of an event: a hit a 16th, one that
  * asks an origin a quarter. What the first events cost is lent. When the account is empty the sample is halved, or,
  * when it is large objects that cost most, fewer count as large.
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 
 enum {
-	PART_SHIFT = 8,
 	EVENT = 16, /* what one costs, in units of what a hit earns */
 	FETCH_EARNS = 4,
 	LENT = 4 << 10, /* events */
@@ -84,6 +83,13 @@ whatif_align(struct whatif *w)
 			ghost_thin(w->rows[i].ghost, w->halvings, w->large_bytes);
 }
 
+void
+whatif_thin(struct whatif *w, unsigned halvings, uint64_t large_bytes)
+{
+	ghost_thin(w->rows[WHATIF_NOW].ghost, halvings, large_bytes);
+	whatif_align(w);
+}
+
 static void
 thin(struct whatif *w)
 {
@@ -98,8 +104,7 @@ thin(struct whatif *w)
 	if (halvings > MOST_HALVINGS)
 		return;
 	w->events = w->large_events = 0;
-	ghost_thin(w->rows[WHATIF_NOW].ghost, halvings, large);
-	whatif_align(w);
+	whatif_thin(w, halvings, large);
 }
 
 void
@@ -107,6 +112,7 @@ whatif_earn(struct whatif *w, uint64_t requests, uint64_t fetched)
 {
 	uint64_t units = requests - fetched + fetched * FETCH_EARNS;
 	int64_t most = (int64_t)w->o.lent * EVENT;
+	w->requests += (double)requests;
 	w->account = units < (uint64_t)(most - w->account) ? w->account + (int64_t)units : most;
 }
 
@@ -178,55 +184,118 @@ tick(struct whatif *w, uint32_t now_s)
 	}
 }
 
-/* The row's rule judges it: is the disk refused, would a part bring the whole? */
-static void
-judge(struct whatif_cell *c, struct ghost_event *e)
+static enum sighting_kind
+kind_of(const struct ghost_event *e)
 {
-	struct sighting_settings rule = {.sightings = c->sightings};
-	struct sighting_facts f = {.kind = e->sightings ? SIGHTING_PLAIN : SIGHTING_RANGE_REPEATED,
-				   .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
-				   .storable = true,
-				   .status = 200,
-				   .body_bytes = UINT64_MAX};
-	struct twice_key_hash h = hash_of(e->key);
-	f.over_budget = c->budget.rate && budget_is_over(&c->budget);
-	if (!c->memory && !f.over_budget)
-		return; /* it admits all */
-	if (!c->memory) {
-		e->refused = true;
-		return;
-	}
-	f.known =
-		e->sightings ? twice_filter_record(c->memory, h) : twice_filter_test(c->memory, h);
-	c->keys += e->sightings && f.known.sight != TWICE_SIGHT_CURRENT;
+	if (!e->sightings)
+		return SIGHTING_RANGE_REPEATED;
+	return e->behind ? SIGHTING_RANGE_BEHIND : e->first ? SIGHTING_RANGE_FIRST : SIGHTING_PLAIN;
+}
+
+static struct twice_key_hash
+hash_of_slice(uint64_t url, uint64_t slice)
+{
+	return hash_of(sighting_slice_key((struct twice_key_hash){.hi = url}, slice).hi);
+}
+
+/* An event, as all rows judge it. */
+struct judged {
+	struct twice_key_hash h, other; /* which it counts for; of what more is known besides */
+	bool has_other, is_told;	/* is_told: by another event already */
+	struct sighting_facts facts;
+};
+
+/* As in seen.c, a Range for the first slice knows what is known of the URL too, and the other way round. */
+static struct judged
+facts_of(const struct ghost_event *e)
+{
+	uint64_t url = e->slice ? e->head : e->key;
+	struct judged j = {
+		.h = e->behind ? hash_of_slice(url, e->behind - 1) : hash_of(url),
+		.has_other = e->sightings && (e->behind == 1 || e->first),
+		.is_told = e->slice && !e->sightings,
+		.facts = {.kind = kind_of(e),
+			  .route = e->always ? RULE_ALWAYS : RULE_SIGHTINGS,
+			  .storable = true,
+			  .slice = e->behind ? e->behind - 1 : 0,
+			  .status = 200,
+			  .body_bytes = e->slice || !e->body_bytes ? e->sampled_as : e->body_bytes},
+	};
+	if (j.has_other)
+		j.other = e->first ? hash_of_slice(url, 0) : hash_of(url);
+	return j;
+}
+
+/* The row's memory has the event's sightings from now on; answers with what it knew before. */
+static struct twice_filter_sight
+record(struct whatif_cell *c, const struct ghost_event *e, const struct judged *j)
+{
+	if (j->is_told)
+		return (struct twice_filter_sight){TWICE_SIGHT_FIRST, 0};
+	if (!e->sightings)
+		return twice_filter_test(c->memory, j->h);
+	struct twice_filter_sight known = twice_filter_record(c->memory, j->h), other;
+	c->keys += known.sight != TWICE_SIGHT_CURRENT;
 	for (unsigned i = 1; i < e->sightings; i++)
-		twice_filter_record(c->memory, h);
-	struct sighting s =
-		sighting_at_end(&rule, &f, e->sightings ? e->sightings - 1u : 0, UINT64_MAX);
+		twice_filter_record(c->memory, j->h);
+	if (!j->has_other)
+		return known;
+	other = twice_filter_test(c->memory, j->other);
+	return other.times > known.times ? other : known;
+}
+
+/* The row's rule judges it: is the disk refused, would a part bring the whole? All slices of a body are wanted on
+ * disk whose head is there, and others by their own sightings. True: the budget alone refuses it. */
+static bool
+judge(struct whatif_cell *c, struct ghost_event *e, struct judged *j)
+{
+	struct sighting_settings rule = {.sightings = c->sightings, .large_sightings = c->large};
+	struct sighting_facts *f = &j->facts;
+	unsigned others = e->sightings > 1 ? e->sightings - 1u : 0;
+	f->over_budget = c->budget.rate && budget_is_over(&c->budget);
+	if (!c->memory) { /* it admits all */
+		e->refused = e->refused || f->over_budget;
+		return f->over_budget;
+	}
+	f->admitted = e->slice && ghost_is_on_disk(c->ghost, e->head);
+	f->known = record(c, e, j);
+	struct sighting s = others ? sighting_at_end(&rule, f, others, f->body_bytes)
+				   : sighting_decide(&rule, f);
 	e->refused = !s.writes;
 	if (e->deed == GHOST_PART)
 		e->whole = s.whole;
+	return s.verdict == ADMISSION_OVER_BUDGET;
 }
 
-/* A slice is wanted on disk when its head is there. */
-static void
-see(struct whatif_cell *c, struct ghost_event e)
+/* A part of all keys that are in the sample; those of a body's slices are in one. */
+static unsigned
+part_of(uint64_t key)
 {
-	if (!e.slice)
-		judge(c, &e);
-	else
-		e.refused = c->memory && !ghost_is_on_disk(c->ghost, e.url);
+	return (unsigned)((key >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+}
+
+static uint32_t
+see(struct whatif_cell *c, struct ghost_event e, struct judged *j)
+{
+	bool over = judge(c, &e, j) && !ghost_is_on_disk(c->ghost, e.key);
 	struct ghost_did did = ghost_see(c->ghost, &e);
+	c->refused += over ? (double)e.record_bytes * did.weight : 0;
+	c->sent += (double)did.net_bytes;
+	double took = did.wrote ? (double)e.record_bytes * did.weight : 0;
+	c->admitted += took;
 	if (did.wrote && c->budget.rate)
 		budget_charge(&c->budget, did.written_bytes);
 	if (did.wrote && c->by_turns)
 		turning_charge(&c->turning, e.record_bytes * did.weight,
 			       ghost_turn_bytes(c->ghost));
 	if (did.weight < 2)
-		return; /* it stands for itself: there is no doubt about it */
-	unsigned part = (unsigned)(e.key >> PART_SHIFT) % WHATIF_PARTS;
-	c->asked[part] += (double)did.net_missed;
+		return did.weight; /* it stands for itself: there is no doubt about it */
+	unsigned part = part_of(e.key);
+	c->asked[part] += (double)did.net_requests;
 	c->written[part] += (double)did.written_bytes;
+	c->came[part] += (double)did.net_bytes;
+	c->took[part] += took;
+	return did.weight;
 }
 
 void
@@ -235,9 +304,12 @@ whatif_see(struct whatif *w, const struct ghost_event *e)
 	if (!whatif_samples(w, e->key, e->sampled_as ? e->sampled_as : e->record_bytes))
 		return;
 	tick(w, e->now_s);
-	for (int i = 0; i < WHATIF_ROWS; i++)
+	struct judged j = facts_of(e);
+	uint32_t weight = see(&w->rows[WHATIF_NOW], *e, &j);
+	for (int i = WHATIF_NOW + 1; i < WHATIF_ROWS; i++)
 		if (w->rows[i].ghost)
-			see(&w->rows[i], *e);
+			see(&w->rows[i], *e, &j);
+	w->bytes += e->deed == GHOST_ASKED ? 0 : (double)e->body_bytes * weight;
 	pay(w, e);
 	if (++w->seen % ALIGN_EVERY == 0)
 		whatif_align(w);
@@ -272,15 +344,14 @@ whatif_forget_all(struct whatif *w)
 
 /* ---- what came of it ----------------------------------------------------------------------- */
 
-static int64_t
-net_of(const struct ghost_stats *s)
+int64_t
+whatif_net(const struct ghost_stats *s)
 {
 	return (int64_t)(s->avoided_requests - s->extra_requests);
 }
 
-/* Two standard errors of a difference between two rows, whose sampled parts are known. */
-static double
-error_of(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
+double
+whatif_error(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
 {
 	double sum = 0, squares = 0;
 	for (int i = 0; i < WHATIF_PARTS; i++)
@@ -299,10 +370,12 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 	struct ghost_stats is, of_now;
 	ghost_stats(now->ghost, &of_now);
 	*out = (struct whatif_stats){.sample_share = of_now.sample_share,
-				     .off_requests = (double)net_of(&of_now),
+				     .off_requests = (double)whatif_net(&of_now),
 				     .memory_bytes = sizeof *w,
 				     .budget_bytes_s = w->o.budget_bytes_s,
-				     .budget_saved_s = w->o.budget_saved_s};
+				     .budget_saved_s = w->o.budget_saved_s,
+				     .sightings = now->sightings,
+				     .large_sightings = now->large};
 	for (int i = 0; i < WHATIF_ROWS; i++) {
 		const struct whatif_cell *c = &w->rows[i];
 		if (!c->ghost)
@@ -312,39 +385,74 @@ whatif_stats(const struct whatif *w, struct whatif_stats *out)
 		out->memory_bytes += is.memory_bytes + c->filter_bytes;
 		out->rows[i] = (struct whatif_told){
 			.told = true,
-			.sightings = c->sightings,
+			.sightings = c->large ? c->large : c->sightings,
 			.disk_bytes = c->disk_bytes,
 			.memory_bytes = c->memory_bytes,
 			.written_bytes = (double)is.written_bytes,
-			.more_requests = (double)(net_of(&is) - net_of(&of_now)),
+			.more_requests = (double)(whatif_net(&is) - whatif_net(&of_now)),
 			.more_written = (double)is.written_bytes - (double)of_now.written_bytes,
-			.more_requests_error = error_of(c->asked, now->asked),
-			.more_written_error = error_of(c->written, now->written)};
+			.more_requests_error = whatif_error(c->asked, now->asked),
+			.more_written_error = whatif_error(c->written, now->written)};
 	}
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
+
+/* It would be the same as another row, or nobody needs it. */
+static bool
+is_left_out(const struct whatif *w, enum whatif_row row)
+{
+	unsigned now = w->o.memory.sightings;
+	if (row == WHATIF_HALF_RAM || row == WHATIF_DOUBLE_RAM)
+		return !w->o.ghost.memory_bytes;
+	if (w->o.chooses)
+		return false;
+	return row == WHATIF_LARGE_3 ? now != CHOICE_FEW : kinds[row].sightings == now;
+}
+
+/* Sets what is asked for; answers with the most that its memory has to tell. */
+static unsigned
+set_rule(const struct whatif *w, enum whatif_row row, struct whatif_cell *c)
+{
+	bool follows = !kinds[row].sightings && w->o.chooses;
+	unsigned now = w->o.chooses ? w->o.sightings : w->o.memory.sightings;
+	c->sightings = kinds[row].sightings ? kinds[row].sightings : now;
+	c->large = row == WHATIF_LARGE_3 ? CHOICE_MANY : follows ? w->o.large_sightings : 0;
+	return follows || c->large ? CHOICE_MANY : c->sightings;
+}
+
+void
+whatif_settle(struct whatif *w, unsigned sightings, unsigned large_sightings)
+{
+	if (!w->o.chooses)
+		return;
+	assert(sightings > 0 && sightings <= CHOICE_MANY && large_sightings <= CHOICE_MANY);
+	for (int i = 0; i < WHATIF_ROWS; i++)
+		if (!kinds[i].sightings) {
+			w->rows[i].sightings = sightings;
+			w->rows[i].large = large_sightings;
+		}
+}
 
 static int
 begin_row(struct whatif *w, enum whatif_row row)
 {
 	struct whatif_cell *c = &w->rows[row];
 	struct ghost_options g = w->o.ghost;
-	unsigned now = w->o.memory.sightings;
-	c->sightings = kinds[row].sightings ? kinds[row].sightings : now;
-	if (kinds[row].sightings == now || (row == WHATIF_HALF_RAM && !g.memory_bytes) ||
-	    (row == WHATIF_DOUBLE_RAM && !g.memory_bytes))
-		return 0; /* it would be the same as another row */
+	unsigned most = set_rule(w, row, c);
+	if (is_left_out(w, row))
+		return 0;
 	g.disk_bytes = g.disk_bytes / 2 * kinds[row].disk;
 	g.memory_bytes = g.memory_bytes / 2 * kinds[row].memory;
 	g.max_entries = WHATIF_ENTRIES;
+	g.asked_before = c->sightings > 1;
 	c->disk_bytes = g.disk_bytes;
 	c->memory_bytes = g.memory_bytes;
 	c->ghost = ghost_create(&g);
-	if (c->sightings < 2)
+	if (most < 2)
 		return 0;
 	c->options = w->o.memory;
-	c->options.sightings = c->sightings;
+	c->options.sightings = most;
 	uint64_t capacity = c->options.capacity;
 	c->options.capacity = capacity < CAPACITY_LEAST	 ? CAPACITY_LEAST
 			      : capacity > CAPACITY_MOST ? CAPACITY_MOST

@@ -10,13 +10,14 @@
  * Left out: fill_until, and that a disk may fail. The rule of admission is that of whatif_create.
  *
  * Answers   whatif_stats. Differences count from start; what is held survives a restart.
- * Memory    at most 8 Ki objects in each of 8 rows, 160 bytes each, and filters of 32 Ki URLs.
+ * Memory    at most 8 Ki objects in each of 10 rows, 160 bytes each, and filters of 32 Ki URLs.
  * Threads   none, but that whatif_samples is for any.
  */
 #ifndef CACHE_WHATIF_H
 #define CACHE_WHATIF_H
 
 #include "filter/family/filter.h"
+#include "proxy/cache/admission/choice.h"
 #include "proxy/cache/ghost/ghost.h"
 
 enum { WHATIF_ENTRIES = 8 << 10, WHATIF_PARTS = 32 };
@@ -37,6 +38,10 @@ struct whatif_options {
 	uint64_t budget_bytes_s;	    /* of writes, for each row; 0: none (budget.h) */
 	unsigned budget_saved_s;
 	uint32_t lent; /* events that it may follow before any has paid; 0: 4,096 */
+	/* A choice is made of the rows (choice.h), and those that are as now follow it: see settle. Its memory tells
+	 * three sightings, of which so many are asked for now. */
+	bool chooses;
+	unsigned sightings, large_sightings;
 };
 /* NULL: there is no memory for it. */
 struct whatif *whatif_create(const struct whatif_options *o);
@@ -49,6 +54,15 @@ void whatif_see(struct whatif *w, const struct ghost_event *e);
  * an origin. They pay for the time that the sample takes. */
 void whatif_earn(struct whatif *w, uint64_t requests, uint64_t fetched);
 
+/* Rows that are as now ask for so many from now on (sighting_settings), of one that was created with a choice; no
+ * more than three. */
+void whatif_settle(struct whatif *w, unsigned sightings, unsigned large_sightings);
+/* The figures of two sightings and of three of large bodies since this was last asked with from_here; false: there
+ * are no such rows. */
+bool whatif_period(struct whatif *w, bool from_here, struct choice_period *out);
+/* The samples are this small at least, and what is so large is all in it (ghost_thin). */
+void whatif_thin(struct whatif *w, unsigned halvings, uint64_t large_bytes);
+
 void whatif_forget(struct whatif *w, uint64_t url);
 void whatif_forget_host(struct whatif *w, uint32_t host);
 void whatif_forget_all(struct whatif *w);
@@ -56,13 +70,14 @@ void whatif_forget_all(struct whatif *w);
 struct whatif_stats {
 	double sample_share; /* of keys that are not large; 0: there is no what-if */
 	uint64_t entries, memory_bytes;
-	uint64_t budget_bytes_s; /* as it was created, and the row NOW has its sightings */
+	uint64_t budget_bytes_s; /* as it was created */
 	unsigned budget_saved_s;
+	unsigned sightings, large_sightings; /* of the row NOW */
 	/* Of the row NOW: requests that asked an origin, less those that really did. */
 	double off_requests;
 	struct whatif_told {
-		bool told; /* the row is there: it differs from others */
-		unsigned sightings;
+		bool told;	    /* the row is there: it differs from others */
+		unsigned sightings; /* of large bodies, where those differ */
 		uint64_t disk_bytes, memory_bytes;
 		double written_bytes;
 		/* Requests that ask an origin, and bytes written, more than the row NOW has; and two

@@ -9,8 +9,8 @@
 
 /* One row. */
 struct whatif_cell {
-	struct ghost *ghost; /* NULL: the row is not told */
-	unsigned sightings;
+	struct ghost *ghost;	   /* NULL: the row is not told */
+	unsigned sightings, large; /* sighting_settings: of all, and of large bodies if not 0 */
 	uint64_t disk_bytes, memory_bytes;
 	struct twice_filter_options options;
 	struct twice_filter *memory; /* NULL: it admits all */
@@ -21,8 +21,17 @@ struct whatif_cell {
 	uint64_t written_before;
 	uint64_t keys,
 		number; /* that its generation learnt since it was looked at last, and which */
+	double admitted,
+		refused; /* bytes of objects that came in; that did not, for the budget alone */
+	double sent;	 /* by origins, of bodies, more than really */
 	/* Of those that stand for others, by parts of their keys. */
-	double asked[WHATIF_PARTS], written[WHATIF_PARTS];
+	double asked[WHATIF_PARTS], written[WHATIF_PARTS], came[WHATIF_PARTS], took[WHATIF_PARTS];
+};
+
+/* Counts since the start, of the rows that a choice is made of. */
+struct whatif_mark {
+	struct choice_period sums; /* without errors */
+	double asked[WHATIF_PARTS], took[WHATIF_PARTS], came[WHATIF_PARTS];
 };
 
 struct whatif {
@@ -34,7 +43,14 @@ struct whatif {
 	uint64_t seen;
 	uint64_t events, large_events; /* since the sample was last thinned */
 	uint32_t now_s;
+	double requests, bytes; /* that were answered */
+	struct whatif_mark mark;
 };
+
+/* Requests that asked an origin, less those that really did. */
+int64_t whatif_net(const struct ghost_stats *s);
+/* Two standard errors of a difference whose sampled parts are known. */
+double whatif_error(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS]);
 
 /* The smallest sample that one of the rows has is that of all. */
 void whatif_align(struct whatif *w);

@@ -37,6 +37,7 @@ earnings_save(const struct ledger *l, uint64_t tag, struct buf *out)
 	memcpy(out->p + at, MAGIC, sizeof MAGIC);
 	le_put64(out->p + at + 8, tag);
 	le_put32(out->p + at + 16, rows);
+	le_put32(out->p + at + 20, (uint32_t)l->small_bytes);
 	le_put64(sum, segment_checksum(out->p + at, out->n - at));
 	buf_add(out, sum, SUM);
 }
@@ -64,6 +65,9 @@ earnings_load(struct ledger *l, uint64_t tag, struct str bytes)
 	if (bytes.n != HEAD + rows * ROW + SUM ||
 	    le_get64(bytes.p + bytes.n - SUM) != segment_checksum(bytes.p, bytes.n - SUM))
 		return "it is damaged";
+	uint32_t small = le_get32(bytes.p + 20);
+	if (small)
+		ledger_set_small(l, small);
 	for (uint64_t i = 0; i < rows; i++)
 		load_row(l, bytes.p + HEAD + i * ROW);
 	return NULL;

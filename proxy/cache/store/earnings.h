@@ -1,7 +1,8 @@
 /* earnings.h - what the segments have earned (ledger.h), as bytes, and back: so that a restart does
  * not evict by age alone.
  *
- *	head    8 "TWearn01", 8 tag: of the directory, 4 rows, 4 zero
+ *	head    8 "TWearn01", 8 tag: of the directory, 4 rows,
+ *		4 bytes up to which records are small; 0: not known
  *	rows    16 each: 4 slot, 4 generation, 8 earned
  *	sum     8 XXH3 of all before
  *

@@ -7,17 +7,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Between counting answers (0), which favours small objects, and counting bytes (1). Small ones move on. */
+static const double PAY_POWER = 0.6;
 static const uint64_t MIB = 1 << 20;
 static const uint64_t MIN_SEGMENT = 256 << 10;
 static const uint64_t AT_HAND_BYTES = 2 << 20;
 
 enum {
 	SEGMENTS = 256,
-	YOUNG_SHARE = 4, /* the youngest quarter of the log stays */
-	FADES = 8,	 /* in a turn of the log */
+	YOUNG_SHARE = 8, /* the youngest eighth of the log stays */
+	FADES = 4,	 /* in a turn of the log */
 	MOST_TURNS = 16, /* that a segment stays, whatever it earns */
 	PAY_UNITS = 16,	 /* of earnings, so that the root of one byte counts */
 	CARRY_SHARE = 4, /* at most a quarter of a victim moves on */
+	CARRY_MEAN = 10, /* and of most about a tenth: */
+	CARRY_STEP = 5,	 /* else the bound changes by a fifth */
+	HIT_WORTH = 3,	 /* one that was hit once may be four times as large */
+	FIRST_SMALL = 8 << 10,
+	LEAST_SMALL = 256, /* less than any record has */
 	HEADS_SHARE = 4, /* and of heads all but a quarter: each stands for a body elsewhere */
 	CREDIT_SHARE = 8,
 	FORGETS_SHARE = 4, /* of what may be forgotten in a turn of the log, at once */
@@ -71,6 +78,7 @@ ledger_init(struct ledger *l, uint32_t limit, uint32_t slots_n, uint64_t segment
 		.open = -1,
 		.segment_bytes = segment_bytes,
 		.earned = mem_zalloc((slots_n + 1) * sizeof *l->earned),
+		.small_bytes = FIRST_SMALL,
 	};
 	l->large_credit = most_credit(l);
 }
@@ -133,7 +141,7 @@ ledger_forgot(struct ledger *l, uint64_t n)
 void
 ledger_pay(struct ledger *l, uint32_t slot, uint64_t bytes, uint32_t times)
 {
-	uint64_t pay = (uint64_t)(PAY_UNITS * sqrt((double)bytes)) * times;
+	uint64_t pay = (uint64_t)(PAY_UNITS * pow((double)bytes, PAY_POWER)) * times;
 	atomic_fetch_add_explicit(&l->earned[slot], pay, memory_order_relaxed);
 }
 
@@ -403,7 +411,8 @@ bool
 ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
 	       uint64_t carried)
 {
-	return hits > 0 && carried + least_of(bytes, weight) <= l->segment_bytes / CARRY_SHARE;
+	return bytes <= l->small_bytes * (1 + HIT_WORTH * (uint64_t)hits) &&
+	       carried + least_of(bytes, weight) <= l->segment_bytes / CARRY_SHARE;
 }
 
 bool
@@ -422,8 +431,18 @@ ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight)
 }
 
 void
-ledger_credit(struct ledger *l)
+ledger_set_small(struct ledger *l, uint64_t bytes)
 {
+	uint64_t small = at_most(bytes, l->segment_bytes / CARRY_SHARE);
+	l->small_bytes = small < LEAST_SMALL ? LEAST_SMALL : small;
+}
+
+void
+ledger_emptied(struct ledger *l, uint64_t carried)
+{
+	uint64_t small = l->small_bytes, step = small / CARRY_STEP;
+	bool much = carried > l->segment_bytes / CARRY_MEAN;
+	ledger_set_small(l, much ? small - step : small + step);
 	l->large_credit =
 		at_most(l->large_credit + l->segment_bytes / CREDIT_SHARE, most_credit(l));
 }
@@ -446,6 +465,6 @@ ledger_check(const struct ledger *l)
 		held += s->holds > 0;
 	}
 	assert(leased == l->leased && held == l->held && l->large_credit <= most_credit(l));
-	assert(l->forget_credit <= most_forgets(l));
+	assert(l->forget_credit <= most_forgets(l) && l->small_bytes >= LEAST_SMALL);
 	assert(exist == l->exist && free_n == l->free && used == l->used && open <= 1);
 }

@@ -4,13 +4,17 @@
  *	free --ledger_open_next--> open --ledger_seal--> sealed --ledger_free--> free
  *	                                sealed --ledger_retire--> going --ledger_free--> free
  *
- * Who goes: a segment earns the square root of the bytes that each answer took from it, and what it
- * earned fades. The victim is the segment that earned least among the older three quarters of the
- * log; so what is new has its time to be asked for, and a segment that is asked for stays. What was
- * hit lately in a victim may be carried over into the open segment, within a share. The root is
- * between counting answers (which favours small objects) and counting bytes (large ones).
+ * Who goes: a segment earns a root of the bytes that each answer took from it (their power of 0.6: between
+ * counting answers, which favours small objects, and counting bytes), and what it earned fades. The victim is the
+ * segment that earned least among the older seven eighths of the log; so what is new has its time to be asked for,
+ * and a segment that is asked for stays.
  *
- * Fades happen eight times in a turn of the log: earnings are halved, and the owner halves the hits
+ * Small records of a victim are carried over into the open segment, whether they were asked for or not: the room of
+ * one large object keeps hundreds of them. The bound between small and large is higher for what was hit lately, and
+ * follows what goes: it falls after a victim of which more than a tenth moved on, and rises after any other. So small
+ * objects that nobody asks for have a tenth of the log, and no more (bench/cells.sh has the figures).
+ *
+ * Fades happen four times in a turn of the log: earnings are halved, and the owner halves the hits
  * of its objects, of which at most three pay in between: so no object keeps a segment alone.
  *
  * Victims are not the oldest: what a record in them replaced may outlive it, and the owner has to
@@ -60,6 +64,7 @@ struct ledger {
 	_Atomic uint64_t *earned; /* owned; of each slot */
 	uint32_t opened;	  /* segments, since the last fade */
 	_Atomic uint32_t fades;	  /* so far */
+	uint64_t small_bytes;	  /* records up to it are carried */
 	uint64_t large_credit;	  /* bytes of large bodies that may be carried */
 };
 
@@ -130,9 +135,9 @@ void ledger_restore(struct ledger *l, uint32_t slot, enum ledger_state state, ui
 bool ledger_is_oldest(const struct ledger *l, uint32_t generation);
 void ledger_drop(struct ledger *l, uint32_t slot); /* free -> absent: over the limit */
 
-/* Shall a record that was hit so often while it lay in the victim move on, when so many bytes of
- * the victim already do? weight: how many like it it stands for; they move on when half of them
- * would, so that on the whole as much does. */
+/* Shall a record move on that was hit so often lately, when `carried` bytes of the victim already do? It does when it
+ * is small. weight: how many like it it stands for; they move on when half of them would, so that on the whole as much
+ * does. */
 bool ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
 		    uint64_t carried);
 
@@ -143,7 +148,10 @@ bool ledger_carries_head(const struct ledger *l, uint64_t bytes, uint64_t carrie
 /* Shall a body in several pieces move on? If so, that is charged to a credit, of at most an eighth
  * of the log, to which each emptied segment adds an eighth of itself. */
 bool ledger_carries_large(struct ledger *l, uint64_t body_bytes, unsigned weight);
-void ledger_credit(struct ledger *l);
+/* A victim is empty: so many bytes of small records moved on. The credit and the bound of small ones follow. */
+void ledger_emptied(struct ledger *l, uint64_t carried);
+/* The bound is what it was before a restart, or as near to it as it may be. */
+void ledger_set_small(struct ledger *l, uint64_t bytes);
 
 void ledger_check(const struct ledger *l);
 

@@ -52,6 +52,8 @@ struct store_options {
 	/* How many of the owner's stores do not know yet all they hold. Until none is left nothing is
 	 * appended to any; what is removed is not found later. NULL: this one alone. */
 	_Atomic unsigned *unread;
+	/* Records were asked for before they are written: small ones stay though nobody asks (ledger.h). NULL: yes. */
+	const _Atomic bool *asked_before;
 	uint64_t
 		load_at_once; /* so many records are read before store_open returns; 0: a million */
 	uint64_t most_forgets; /* that the owner wants to keep, of one turn of the log; 0: any */

@@ -1,4 +1,4 @@
-/* store_empty.c - a segment is emptied: what is hot in it moves on, the rest goes.
+/* store_empty.c - a segment is emptied: what is hot or small in it moves on, the rest goes.
  *
  * Which records lie in it says its own table, so that this takes as long as the segment is large,
  * whatever the index holds.
@@ -15,8 +15,10 @@
  * Where records leave the index and stay on disk all the same, the next one of the key says
  * ENTRY_REPLACES though the index had none (store_leaves_behind).
  */
+#include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/store/store_inside.h"
 
+#include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 
@@ -100,17 +102,26 @@ append_moved(struct moving *m, const struct entry *e, struct record *r, const st
 	return moved;
 }
 
+/* One that nobody asked for since goes when it could answer nothing without its origin. So does the head of a body in
+ * slices: as long as it is there, its slices are written at first sight. A marker stays for its variants. */
+static bool
+is_worth_moving(const struct record *r, unsigned hits)
+{
+	const struct terms *t = &r->terms;
+	bool fresh = terms_age(t, now_s()) < t->lifetime + t->stale_while_revalidate;
+	return r->is_inline && (hits || r->kind == OBJECT_MARKER ||
+				(r->kind != OBJECT_SLICED && fresh));
+}
+
 /* The record, body and all. */
 static bool
-move_record(struct moving *m, const struct entry *e, struct locator at)
+move_record(struct moving *m, const struct entry *e, struct locator at, unsigned hits)
 {
 	struct block *b = NULL;
 	struct record r;
 	at.generation = m->generation;
-	if (carry(m, &at))
-		return true;
 	bool moved = store_read(m->st, &at, &b) == STORE_READ && parse_here(m, b, at.offset, &r) &&
-		     r.is_inline && append_moved(m, e, &r, &at);
+		     is_worth_moving(&r, hits) && append_moved(m, e, &r, &at);
 	block_unref(&b);
 	return moved;
 }
@@ -146,6 +157,14 @@ move_head(struct moving *m, const struct entry *e, struct locator at)
 	return moved;
 }
 
+/* Where it is the record of a body in several pieces that was hit, all of it moves. */
+static bool
+move_large(struct moving *m, struct locator at, unsigned hits)
+{
+	at.generation = m->generation;
+	return hits && carry(m, &at);
+}
+
 /* Does it lie where the entry says? The writer's thread cannot wait until a copy is on disk, so
  * there what replaced an older record goes. */
 static bool
@@ -156,12 +175,13 @@ may_move(const struct moving *m, const struct entry *e, const struct locator *at
 	return here && !(m->is_taken && (e->what & ENTRY_REPLACES));
 }
 
-/* Records hit lately move on. */
 static bool
-move_hot(struct moving *m, const struct entry *e, const struct locator *at, unsigned hits)
+move_small(struct moving *m, const struct entry *e, const struct locator *at, unsigned hits)
 {
-	if (!ledger_carries(&m->st->ledger, hits, at->bytes, 1, m->carried) ||
-	    !move_record(m, e, *at))
+	const _Atomic bool *before = m->st->o.asked_before;
+	bool asked = hits || !before || atomic_load_explicit(before, memory_order_relaxed);
+	if (!asked || !ledger_carries(&m->st->ledger, hits, at->bytes, 1, m->carried) ||
+	    !move_record(m, e, *at, hits))
 		return false;
 	m->carried += at->bytes;
 	return true;
@@ -198,7 +218,7 @@ settle(struct moving *m, const struct entry *e)
 	struct locator at = {0}, here = {m->segment, m->code, e->offset, e->bytes};
 	bool replaced = e->what & ENTRY_REPLACES;
 	unsigned hits = index_hits(st->index, e->hash_hi, &at);
-	if (!may_move(m, e, &at) || !(move_head(m, e, at) || move_hot(m, e, &at, hits))) {
+	if (!may_move(m, e, &at) || !(move_head(m, e, at) || move_large(m, at, hits) || move_small(m, e, &at, hits))) {
 		m->gone += index_remove_at(st->index, e->hash_hi, &here);
 		if (!index_find(st->index, e->hash_hi, &at))
 			m->absent[m->absent_n++] = e->hash_hi;
@@ -265,32 +285,11 @@ forget(struct moving *m)
 	       st->o.forget(st->o.ctx, m->forget, m->forget_n, true);
 }
 
-static bool
-list_entry(void *ctx, const struct index_entry *e)
-{
-	struct buf *table = ctx;
-	struct entry as = {e->hash_hi, e->at.offset, e->at.bytes, ENTRY_RECORD};
-	entry_put(buf_room(table, SEGMENT_ENTRY_BYTES), 0, &as);
-	buf_added(table, SEGMENT_ENTRY_BYTES);
-	return true;
-}
-
-/* Its entries are as its footer says; if that is damaged or not written yet, as the index knows,
- * which does not say what was replaced. */
-static bool
-read_table(struct moving *m, struct buf *table)
-{
-	if (store_read_table(m->st, m->segment, m->generation, table))
-		return true;
-	index_sweep(m->st->index, m->segment, m->code, list_entry, table);
-	return false;
-}
-
 /* All of it moves on or goes; ended by vacate_end. False: not all that it replaced could be forgotten. */
 static bool
 vacate(struct moving *m)
 {
-	m->whole = read_table(m, &m->table);
+	m->whole = store_list_records(m->st, m->segment, m->generation, m->code, &m->table);
 	m->entries = (uint32_t)(m->table.n / SEGMENT_ENTRY_BYTES);
 	settle_records(m);
 	move_pieces(m);
@@ -388,7 +387,7 @@ renew(struct moving *m)
 	}
 	pthread_mutex_lock(&st->lock);
 	ledger_free(&st->ledger, m->segment);
-	ledger_credit(&st->ledger);
+	ledger_emptied(&st->ledger, m->carried);
 	if (r != 0) { /* somebody else took the room */
 		ledger_drop(&st->ledger, m->segment);
 		store_is_cramped(st, error);
@@ -478,6 +477,7 @@ store_clean_taken(struct diskio_job *j)
 		leave_behind(&m);
 	vacate_end(&m);
 	pthread_mutex_lock(&st->lock);
+	ledger_emptied(&st->ledger, m.carried);
 	st->taken_n--;
 	pthread_mutex_unlock(&st->lock);
 	free(t);

@@ -322,6 +322,10 @@ int store_open_segment_file(const struct store *st, uint32_t slot, bool create);
 /* store_load.c: appends the table of a sealed segment, as its footer says. False: it is damaged. */
 bool
 store_read_table(const struct store *st, uint32_t segment, uint32_t generation, struct buf *table);
+/* The same; where it is damaged or not written yet, as the index knows it (code: of its generation). False: so it is,
+ * and it does not say what was replaced. */
+bool store_list_records(const struct store *st, uint32_t segment, uint32_t generation,
+			uint32_t code, struct buf *table);
 bool store_read_header(const struct store *st, int fd, uint64_t at, struct batch_header *out);
 /* Is h a batch of this segment that stands at this page and lies inside of it? */
 bool

@@ -61,6 +61,26 @@ store_read_table(const struct store *st, uint32_t segment, uint32_t generation, 
 	       add_table(st, fd, &h, end - h.bytes, table);
 }
 
+static bool
+list_entry(void *ctx, const struct index_entry *e)
+{
+	struct buf *table = ctx;
+	struct entry as = {e->hash_hi, e->at.offset, e->at.bytes, ENTRY_RECORD};
+	entry_put(buf_room(table, SEGMENT_ENTRY_BYTES), 0, &as);
+	buf_added(table, SEGMENT_ENTRY_BYTES);
+	return true;
+}
+
+bool
+store_list_records(const struct store *st, uint32_t segment, uint32_t generation, uint32_t code,
+		   struct buf *table)
+{
+	if (store_read_table(st, segment, generation, table))
+		return true;
+	index_sweep(st->index, segment, code, list_entry, table);
+	return false;
+}
+
 /* Its records are lost for now, and may be back at the next start: those that were forgotten meanwhile are known
  * by time, and each new one is forgotten before it goes, as it might have replaced one of them. */
 void

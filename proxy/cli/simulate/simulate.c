@@ -73,9 +73,11 @@ complete(struct command *c)
 	if (!o->memory)
 		o->memory =
 			from_config ? c->config.cache.memory_bytes : (UNITS_ROOM_SHARE | 100000);
-	bool one_pass = study_passes(o) == 1;
+	bool one_pass = study_passes(o) == 1, asks_nothing = !o->policies_n;
 	default_list(o->policies, &o->policies_n, default_policies,
 		     sizeof default_policies / sizeof *default_policies, one_pass);
+	if (asks_nothing && from_config && !a->sightings)
+		o->policies[o->policies_n++] = "auto";
 	default_list(o->curves, &o->curves_n, default_curves,
 		     sizeof default_curves / sizeof *default_curves, one_pass);
 }

@@ -16,7 +16,7 @@ static const char about[] =
 	"plain, gzip, zstd, xz); several logs are merged by time; - is standard input. Policies are\n"
 	"written as: all, 2, 3, ... or bound (what no cache of this size exceeds), and then settings:\n"
 	"2+capacity=1M+filter=stable+fpr=1%+rotate=24h+max=1MiB+exp=64KiB+budget=10MiB+eviction=lru+ram=1GiB.\n"
-	"Without rotate, admission.rotate_after of -c holds: auto, the default, lasts until a quarter of the disk is written anew.";
+	"Without rotate, admission.rotate_after of -c holds: auto, the default, lasts until a tenth of the disk is written anew.";
 
 enum {
 	DISK,

@@ -248,7 +248,7 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 	f->terms.server = backend_mark(&f->backend);
 	if (updated || (f->object && f->object->terms.flags & TERMS_CONFIRMED))
 		f->terms.flags |= TERMS_CONFIRMED;
-	return s == STORABLE_YES && (f->terms.flags & TERMS_PARTIAL) ? STORABLE_RANGE : s;
+	return s;
 }
 
 enum storable
