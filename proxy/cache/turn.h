@@ -9,7 +9,7 @@
 
 enum {
 	TURN_DAY_S = 24 * 3600,
-	/* Segments that earn nothing may go once older than the youngest eighth of the log
+	/* Segments that earn nothing may go once older than the youngest quarter of the log
 	 * (ledger.h): objects that do not come back within that time are written in vain, but for small ones. With a
 	 * quarter of a turn, a seventh more is written, and no more of it is hit (bench/cells.sh). */
 	TURN_SHARE = 10,

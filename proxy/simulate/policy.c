@@ -11,7 +11,6 @@
 #include "proxy/simulate/joins.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
-#include "proxy/simulate/parts.h"
 #include "proxy/simulate/ram_turn.h"
 
 #include <math.h>
@@ -42,7 +41,7 @@ struct policy {
 	uint64_t large_bytes; /* from which on all objects are in the sample */
 	struct policy_facts n;
 	/* So much needed the origin, and was written, by parts of the sample. */
-	double missed[PARTS], written[PARTS];
+	double missed[POLICY_PARTS], written[POLICY_PARTS];
 };
 
 static struct ghost_options
@@ -106,10 +105,9 @@ policy_sights(const struct policy *p)
 static bool
 is_refused(const struct policy *p, const struct visit *v, const struct sighting *s)
 {
-	if (!s->writes)
-		return true;
-	return p->o.exp_bytes &&
-	       visit_draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes);
+	return !s->writes ||
+	       (p->o.exp_bytes &&
+		visit_draw(v, p->n.requests) >= exp(-(double)v->bytes / (double)p->o.exp_bytes));
 }
 
 static void
@@ -155,7 +153,7 @@ count(struct policy *p, const struct visit *v, const struct outcome *is)
 				 [GHOST_VALIDATED] = &n->validated,
 				 [GHOST_MISSED] = &n->fetched,
 				 [GHOST_PASSED] = &n->passed};
-	unsigned part = v->key.lo >> PART_SHIFT & (PARTS - 1);
+	unsigned part = v->key.lo >> PART_SHIFT & (POLICY_PARTS - 1);
 	bool missed = o->answer >= GHOST_VALIDATED;
 	*kinds[o->answer] += w;
 	n->missed += missed ? w : 0;
@@ -447,10 +445,16 @@ policy_run(struct policy *p, const struct visit *v, size_t n, struct catalogue_s
 
 /* ---- what came of it ----------------------------------------------------------------------- */
 
+/* The standard error of a sum of which the sampled parts are known. */
 static double
-at_least_0(double v)
+error_of_sum(const double parts[POLICY_PARTS])
 {
-	return v > 0 ? v : 0;
+	double sum = 0, squares = 0, n = POLICY_PARTS;
+	for (int i = 0; i < POLICY_PARTS; i++)
+		sum += parts[i];
+	for (int i = 0; i < POLICY_PARTS; i++)
+		squares += (parts[i] - sum / n) * (parts[i] - sum / n);
+	return sqrt(squares * n / (n - 1));
 }
 
 /* No cache of this disk and memory exceeds these; nothing is known of writes. */
@@ -471,10 +475,10 @@ void
 policy_facts(const struct policy *p, struct policy_facts *out)
 {
 	*out = p->n;
-	if (p->limit) {
+	if (p->limit)
 		limit_facts(p, out);
+	if (p->limit)
 		return;
-	}
 	struct ghost_stats g = {.sample_share = 1};
 	if (p->ghost)
 		ghost_stats(p->ghost, &g);
@@ -486,11 +490,11 @@ policy_facts(const struct policy *p, struct policy_facts *out)
 		out->sample_share = lru_share(p->lru);
 	}
 	double all = (double)p->n.requests, sent = (double)p->n.sent_bytes;
-	out->hit_ratio = all > 0 ? at_least_0(1 - p->n.missed / all) : 0;
-	out->byte_hit_ratio = sent > 0 ? at_least_0(1 - p->n.missed_sent_bytes / sent) : 0;
+	out->hit_ratio = all > 0 ? fmax(1 - p->n.missed / all, 0) : 0;
+	out->byte_hit_ratio = sent > 0 ? fmax(1 - p->n.missed_sent_bytes / sent, 0) : 0;
 	out->chooses = p->choosing != NULL;
 	if (p->choosing)
 		out->choice = *choosing_choice(p->choosing);
-	out->hit_ratio_error = all > 0 ? parts_error(p->missed) / all : 0;
-	out->written_error = parts_error(p->written);
+	out->hit_ratio_error = all > 0 ? error_of_sum(p->missed) / all : 0;
+	out->written_error = error_of_sum(p->written);
 }

@@ -12,7 +12,7 @@
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/sights.h"
 
-enum { POLICY_TEXT_BYTES = 96 };
+enum { POLICY_TEXT_BYTES = 96, POLICY_PARTS = 32 };
 
 struct policy_spec {
 	char text[POLICY_TEXT_BYTES];

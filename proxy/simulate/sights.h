@@ -36,7 +36,7 @@ void sights_see(struct sights *s, const struct visit *v, size_t n, struct sights
 unsigned sights_times(const struct sights_known *k, uint64_t nth);
 /* It counts for slices. */
 bool sights_is_behind(const struct visit *v);
-/* As the rule of admission takes it. counts: not one client's repeated one. */
+/* As which sighting it is judged; counts: of sights_known. */
 enum sighting_kind sights_kind(const struct visit *v, bool counts);
 
 /* By turns: one visit after another, and what came of it: so many bytes were admitted to a log of

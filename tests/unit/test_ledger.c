@@ -79,13 +79,13 @@ START_TEST(what_was_earned_is_known_again)
 }
 END_TEST
 
-/* Of the older seven eighths; the youngest have not had their time yet. */
+/* Of the older three quarters; the youngest have not had their time yet. */
 START_TEST(what_earned_least_goes_first)
 {
 	begin(16);
 	for (int i = 0; i < 16; i++)
 		fill_one();
-	for (uint32_t i = 0; i < 14; i++)
+	for (uint32_t i = 0; i < 12; i++)
 		ledger_pay(&l, i, i == 7 ? 100 : 40000, 1);
 	ck_assert_int_eq(ledger_victim(&l), 7);
 	ck_assert(ledger_lease(&l, 7));
@@ -96,7 +96,7 @@ START_TEST(what_earned_least_goes_first)
 	ledger_pay(&l, 0, 1, 1);
 	ck_assert_int_eq(ledger_victim(&l), 1);
 	ledger_set_forgets(&l, 1);
-	for (uint32_t i = 1; i < 14; i++)
+	for (uint32_t i = 1; i < 12; i++)
 		l.slots[i].replaced = 5;
 	ck_assert_int_eq(ledger_victim(&l), 1);
 	ledger_forgot(&l, 1);
@@ -116,7 +116,7 @@ START_TEST(what_goes_at_once_has_replaced_nothing)
 	begin(16);
 	for (int i = 0; i < 16; i++)
 		fill_one();
-	for (uint32_t i = 0; i < 14; i++) {
+	for (uint32_t i = 0; i < 12; i++) {
 		ledger_pay(&l, i, 100 * (i + 1), 1);
 		l.slots[i].replaced = i < 3;
 	}
@@ -124,10 +124,10 @@ START_TEST(what_goes_at_once_has_replaced_nothing)
 	ck_assert_int_eq(ledger_victim_at_once(&l), 3);
 	ck_assert(ledger_lease(&l, 3));
 	ck_assert_int_eq(ledger_victim_at_once(&l), 4);
-	for (uint32_t i = 4; i < 14; i++)
-		l.slots[i].replaced = i != 13;
-	ck_assert_int_eq(ledger_victim_at_once(&l), 0); /* 13 earned most */
-	l.slots[13].replaced = 1;
+	for (uint32_t i = 4; i < 12; i++)
+		l.slots[i].replaced = i != 11;
+	ck_assert_int_eq(ledger_victim_at_once(&l), 0); /* 11 earned most */
+	l.slots[11].replaced = 1;
 	ck_assert_int_eq(ledger_victim_at_once(&l), 0);
 	ledger_fini(&l);
 }

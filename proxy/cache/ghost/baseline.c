@@ -1,5 +1,6 @@
 /* baseline.c - rings of one writer and one reader each, and the thread that reads them. */
 #include "proxy/cache/ghost/baseline.h"
+#include "proxy/cache/ghost/baseline_file.h"
 #include "proxy/cache/ghost/baseline_log.h"
 
 #include "proxy/base/clock.h"
@@ -19,11 +20,7 @@
 #include <unistd.h>
 
 enum { RING = 4096, WAKE_AT = RING / 4, SLEEP_MS = 250, LATER_MOST = 65536, LATER_AT_ONCE = 256 };
-static const uint64_t SNAPSHOT_LEAST = 64 << 10, SNAPSHOT_MOST = 64 << 20;
-static const uint64_t SMALL_RESERVE = 8 << 20; /* the others have room in it */
-static const uint64_t EARNED_MOST = 1 << 20;   /* earnings.h */
 static const char FILE_NAME[] = "baseline", WHAT_IF[] = "whatif";
-static const uint64_t WHAT_IF_MOST = 4 << 20;
 
 /* head and tail only grow. The writer owns head, the reader (who holds baseline.lock) owns tail. */
 struct baseline_ring {
@@ -286,33 +283,6 @@ run(void *arg)
 
 /* ---- snapshot ------------------------------------------------------------------------------ */
 
-/* A snapshot takes at most two million objects, or a hundredth of a small disk. */
-static uint64_t
-snapshot_bytes(uint64_t disk_bytes)
-{
-	uint64_t most = disk_bytes / 100;
-	most = most < SNAPSHOT_MOST ? most : SNAPSHOT_MOST;
-	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
-}
-
-static uint64_t
-what_if_bytes(uint64_t disk_bytes)
-{
-	uint64_t most = snapshot_bytes(disk_bytes);
-	return most < WHAT_IF_MOST ? most : WHAT_IF_MOST;
-}
-
-uint64_t
-baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
-{
-	uint64_t want = 2 * (capacity / 8 * 26 + snapshot_bytes(disk_bytes) +
-			     what_if_bytes(disk_bytes) + EARNED_MOST);
-	uint64_t small = disk_bytes / 16, most = disk_bytes / 32;
-	if (most < SMALL_RESERVE)
-		most = small < SMALL_RESERVE ? small : SMALL_RESERVE;
-	return want < most ? want : most;
-}
-
 static int
 fill(int (*write)(void *, const void *, size_t), void *to, void *ctx)
 {
@@ -331,7 +301,7 @@ baseline_save(struct baseline *b)
 	drain(b);
 	ghost_snapshot_save(b->ghost, twice_seed_fingerprint(place.seed), b->most_bytes, &bytes);
 	if (b->what_if)
-		whatif_save(b->what_if, &place, what_if_bytes(b->o.ghost.disk_bytes), &rows);
+		whatif_save(b->what_if, &place, baseline_what_if_bytes(b->o.ghost.disk_bytes), &rows);
 	ghost_journal_begin(b->ghost); /* of what comes behind the snapshot */
 	pthread_mutex_unlock(&b->lock);
 	bool saved = cache_save_file(b->cache, FILE_NAME, fill, &bytes) == 0;
@@ -405,7 +375,7 @@ begin_what_if(struct baseline *b)
 		return;
 	b->what_if = whatif_create(&w);
 	if (b->what_if && b->cache &&
-	    cache_read_file(b->cache, WHAT_IF, WHAT_IF_MOST, &bytes, &why)) {
+	    cache_read_file(b->cache, WHAT_IF, BASELINE_WHAT_IF_MOST, &bytes, &why)) {
 		struct twice_filter_place place = {cache_seed(b->cache), now_s()};
 		if (!why)
 			why = whatif_load(b->what_if, &place, buf_str(&bytes));
@@ -432,7 +402,7 @@ baseline_create(struct baseline **out, const struct baseline_options *o)
 	b->o = *o;
 	b->ghost = ghost_create(&o->ghost);
 	b->cache = o->ghost.disk_bytes ? o->cache : NULL;
-	b->most_bytes = snapshot_bytes(o->ghost.disk_bytes);
+	b->most_bytes = baseline_snapshot_bytes(o->ghost.disk_bytes);
 	b->later = mem_alloc(LATER_MOST * sizeof *b->later);
 	b->rings_n = o->rings;
 	if (posix_memalign((void **)&b->rings, 64, (o->rings + 1) * sizeof *b->rings))

@@ -1,12 +1,16 @@
-/* baseline_file.c - a head, and blocks with their checksums. */
+/* baseline_file.c - a head, and blocks with their checksums; and how much room the files have. */
 #include "proxy/cache/ghost/baseline_file.h"
 
+#include "proxy/cache/ghost/baseline.h"
 #include "proxy/cache/store/segment.h"
 
 #include <stddef.h>
 #include <string.h>
 
 static const char MAGIC[8] = "TWbaseL1";
+static const uint64_t SNAPSHOT_LEAST = 64 << 10, SNAPSHOT_MOST = 64 << 20;
+static const uint64_t SMALL_RESERVE = 8 << 20; /* the others have room in it */
+static const uint64_t EARNED_MOST = 1 << 20;   /* earnings.h */
 
 struct head {
 	char magic[8];
@@ -69,4 +73,30 @@ baseline_file_parse(const struct baseline_file *f, struct str bytes, struct buf 
 		at += sizeof b + b.bytes;
 	}
 	return at;
+}
+
+uint64_t
+baseline_snapshot_bytes(uint64_t disk_bytes)
+{
+	uint64_t most = disk_bytes / 100;
+	most = most < SNAPSHOT_MOST ? most : SNAPSHOT_MOST;
+	return most > SNAPSHOT_LEAST ? most : SNAPSHOT_LEAST;
+}
+
+uint64_t
+baseline_what_if_bytes(uint64_t disk_bytes)
+{
+	uint64_t most = baseline_snapshot_bytes(disk_bytes);
+	return most < BASELINE_WHAT_IF_MOST ? most : BASELINE_WHAT_IF_MOST;
+}
+
+uint64_t
+baseline_reserve_bytes(uint64_t disk_bytes, uint64_t capacity)
+{
+	uint64_t want = 2 * (capacity / 8 * 26 + baseline_snapshot_bytes(disk_bytes) +
+			     baseline_what_if_bytes(disk_bytes) + EARNED_MOST);
+	uint64_t small = disk_bytes / 16, most = disk_bytes / 32;
+	if (most < SMALL_RESERVE)
+		most = small < SMALL_RESERVE ? small : SMALL_RESERVE;
+	return want < most ? want : most;
 }

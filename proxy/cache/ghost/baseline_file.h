@@ -16,7 +16,7 @@
 
 #include "proxy/base/buf.h"
 
-enum { BASELINE_FILE_HEAD = 32, BASELINE_BLOCK_HEAD = 16 };
+enum { BASELINE_FILE_HEAD = 32, BASELINE_BLOCK_HEAD = 16, BASELINE_WHAT_IF_MOST = 4 << 20 };
 
 struct baseline_file {
 	uint64_t snapshot, tag;
@@ -28,5 +28,10 @@ void baseline_block_format(const struct baseline_file *f, uint64_t at, char *blo
 /* Appends the rows up to the end of the bytes, or to the first fault; returns how many bytes that took, 0 when
  * it goes on from another snapshot. The bytes may be anything at all. */
 size_t baseline_file_parse(const struct baseline_file *f, struct str bytes, struct buf *rows);
+
+/* How many bytes the snapshots may have beside a disk: of the baseline, two million objects, or a hundredth of a small
+ * disk; and of what-if. */
+uint64_t baseline_snapshot_bytes(uint64_t disk_bytes);
+uint64_t baseline_what_if_bytes(uint64_t disk_bytes);
 
 #endif

@@ -346,7 +346,7 @@ validate(struct ghost *g, const struct ghost_event *e, struct shade *s)
 static uint64_t
 written(const struct ghost *g)
 {
-	int64_t all = (int64_t)g->n.written_bytes + g->overhead;
+	int64_t all = (int64_t)g->n.written_bytes + g->batch.overhead;
 	return all > 0 ? (uint64_t)all : 0;
 }
 

@@ -68,6 +68,14 @@ struct ghost_journal {
 	bool is_lost; /* the sample is another one, or nobody asks */
 };
 
+/* The open batch. */
+struct ghost_batch {
+	uint64_t charged; /* as written, of what it holds */
+	int64_t overhead; /* of closed batches and of footers, beyond what was charged */
+	int64_t owed;	  /* at most 0: charged too much, and not yet left off */
+	uint32_t born_s;
+};
+
 struct ghost {
 	/* All workers read these for each request, and they hardly ever change: on lines apart from
 	 * what every event writes. */
@@ -82,10 +90,7 @@ struct ghost {
 	struct ledger ledger;
 	struct packing packing;
 	uint64_t fragment_bytes;
-	uint64_t charged;	/* as written, of what the open batch holds */
-	int64_t overhead;	/* of closed batches and of footers, beyond what was charged */
-	int64_t owed;		/* at most 0: charged too much, and not yet left off */
-	uint32_t born_s;	/* the open batch */
+	struct ghost_batch batch;
 	uint32_t now_s;		/* of the last event */
 	uint64_t heads;		/* that left RAM unwritten, to be written: with their weights */
 	struct ghost_span took; /* by ghost_take, of one copy */

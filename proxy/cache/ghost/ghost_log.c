@@ -23,9 +23,9 @@ enum {
 static void
 add_overhead(struct ghost *g, int64_t bytes)
 {
-	int64_t sum = bytes + g->owed;
-	g->overhead += sum > 0 ? sum : 0;
-	g->owed = sum < 0 ? sum : 0;
+	int64_t sum = bytes + g->batch.owed;
+	g->batch.overhead += sum > 0 ? sum : 0;
+	g->batch.owed = sum < 0 ? sum : 0;
 }
 
 /* The bytes of a batch beyond its records are known when it is closed. */
@@ -36,8 +36,8 @@ close_batch(struct ghost *g)
 	if (!g->packing.used)
 		return;
 	ledger_use(&g->ledger, all);
-	add_overhead(g, (int64_t)(all - g->charged));
-	g->charged = 0;
+	add_overhead(g, (int64_t)(all - g->batch.charged));
+	g->batch.charged = 0;
 	g->packing.sealed += g->packing.entries;
 	g->packing.used = g->packing.entries = 0;
 }
@@ -110,10 +110,10 @@ void
 ghost_age(struct ghost *g, uint32_t now_s)
 {
 	g->now_s = now_s;
-	if (g->packing.used && now_s > g->born_s + BATCH_AGE_S)
+	if (g->packing.used && now_s > g->batch.born_s + BATCH_AGE_S)
 		close_batch(g);
 	if (!g->packing.used)
-		g->born_s = now_s;
+		g->batch.born_s = now_s;
 }
 
 uint64_t
@@ -142,7 +142,7 @@ take_piece(struct ghost *g, uint64_t bytes, uint32_t *first)
 	if ((g->is_emptying && !give_room(g, bytes)) || !make_fit(g, bytes))
 		return false;
 	packing_add(&g->packing, bytes);
-	g->charged += bytes;
+	g->batch.charged += bytes;
 	if (*first == NONE)
 		*first = (uint32_t)g->ledger.open;
 	return true;
@@ -196,7 +196,7 @@ take(struct ghost *g, uint64_t record_bytes, bool in_pieces, uint32_t times)
 			left -= part;
 			taken += part;
 		}
-		g->charged += record_bytes - bytes; /* its share of tables */
+		g->batch.charged += record_bytes - bytes; /* its share of tables */
 	}
 	let_go(g);
 	g->took.first = from;

@@ -290,7 +290,7 @@ static void
 end_loading(struct ghost *g)
 {
 	ghost_age(g, UINT32_MAX);
-	g->overhead = g->owed = 0;
+	g->batch.overhead = g->batch.owed = 0;
 	g->n = (struct ghost_stats){0};
 }
 

@@ -15,7 +15,7 @@ static const uint64_t AT_HAND_BYTES = 2 << 20;
 
 enum {
 	SEGMENTS = 256,
-	YOUNG_SHARE = 8, /* the youngest eighth of the log stays */
+	YOUNG_SHARE = 4, /* the youngest quarter of the log stays */
 	FADES = 4,	 /* in a turn of the log */
 	MOST_TURNS = 16, /* that a segment stays, whatever it earns */
 	PAY_UNITS = 16,	 /* of earnings, so that the root of one byte counts */

@@ -6,7 +6,7 @@
  *
  * Who goes: a segment earns a root of the bytes that each answer took from it (their power of 0.6: between
  * counting answers, which favours small objects, and counting bytes), and what it earned fades. The victim is the
- * segment that earned least among the older seven eighths of the log; so what is new has its time to be asked for,
+ * segment that earned least among the older three quarters of the log; so what is new has its time to be asked for,
  * and a segment that is asked for stays.
  *
  * Small records of a victim are carried over into the open segment, whether they were asked for or not: the room of
