@@ -115,7 +115,11 @@ ram_policy_takes(struct ram_policy *p, uint64_t bytes, bool on_disk, unsigned hi
 	if (p->used + bytes <= p->limit)
 		return true;
 	const struct ram_node *victim = find_victim(p);
-	return victim && victim->worth <= worth(p, bytes, on_disk, hits);
+	if (!victim || victim->worth <= worth(p, bytes, on_disk, hits))
+		return victim;
+	if (victim->worth > p->age)
+		p->age += (victim->worth - p->age) * (double)bytes / (double)p->limit;
+	return false;
 }
 
 struct ram_node *

@@ -9,6 +9,8 @@
  * A node that is on disk too is cheap to lose (a read from the page cache, not an origin fetch).
  * A newcomer is only taken when it is worth more than what would have to go: so the size that is
  * taken follows from the pressure, and no setting says it.
+ * One that is refused raises the age all the same, by its share of the memory: else what was hit once would stay for
+ * ever where nothing that comes is worth more.
  *
  * Threads   the owner's lock, but for ram_policy_touch (one byte, under the same lock).
  */

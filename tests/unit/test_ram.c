@@ -81,6 +81,28 @@ START_TEST(small_hot_and_not_on_disk_stays)
 }
 END_TEST
 
+/* All that is held was hit, and is not any more: what is refused makes it older, or nothing else would ever come in. */
+START_TEST(what_was_hot_once_makes_room_in_the_end)
+{
+	enum { HELD = 100, ROUNDS = 5 };
+	struct ram_policy p;
+	ram_policy_init(&p, HELD * 1000);
+	memset(held, 0, sizeof held);
+	for (int i = 0; i < HELD; i++) {
+		put(&p, i, 1000, false);
+		ram_policy_touch(&nodes[i]);
+	}
+	int came = 0;
+	for (int i = HELD; i < ROUNDS * HELD; i++) {
+		put(&p, i, 1000, false);
+		came += held[i];
+		ck_assert(i >= HELD + HELD / 2 || !came); /* it has its time */
+	}
+	ck_assert_int_gt(came, HELD);
+	ram_policy_check(&p);
+}
+END_TEST
+
 /* ---- the tier ------------------------------------------------------------------------------ */
 
 static struct twice_key_hash
@@ -168,4 +190,5 @@ START_TEST(the_bound_counts_overheads)
 END_TEST
 
 UNIT("ram", TIMES(never_over_its_limit, 3), TEST(small_hot_and_not_on_disk_stays),
-     TEST(holds_finds_replaces_removes), TIMES(the_bound_counts_overheads, 2))
+     TEST(what_was_hot_once_makes_room_in_the_end), TEST(holds_finds_replaces_removes),
+     TIMES(the_bound_counts_overheads, 2))
