@@ -407,11 +407,17 @@ least_of(uint64_t bytes, unsigned weight)
 	return weight > 1 ? bytes * weight / 2 : bytes;
 }
 
+static uint64_t
+small_bytes(const struct ledger *l)
+{
+	return atomic_load_explicit(&l->small_bytes, memory_order_relaxed);
+}
+
 bool
 ledger_carries(const struct ledger *l, unsigned hits, uint64_t bytes, unsigned weight,
 	       uint64_t carried)
 {
-	return bytes <= l->small_bytes * (1 + HIT_WORTH * (uint64_t)hits) &&
+	return bytes <= small_bytes(l) * (1 + HIT_WORTH * (uint64_t)hits) &&
 	       carried + least_of(bytes, weight) <= l->segment_bytes / CARRY_SHARE;
 }
 
@@ -434,13 +440,14 @@ void
 ledger_set_small(struct ledger *l, uint64_t bytes)
 {
 	uint64_t small = at_most(bytes, l->segment_bytes / CARRY_SHARE);
-	l->small_bytes = small < LEAST_SMALL ? LEAST_SMALL : small;
+	small = small < LEAST_SMALL ? LEAST_SMALL : small;
+	atomic_store_explicit(&l->small_bytes, small, memory_order_relaxed);
 }
 
 void
 ledger_emptied(struct ledger *l, uint64_t carried)
 {
-	uint64_t small = l->small_bytes, step = small / CARRY_STEP;
+	uint64_t small = small_bytes(l), step = small / CARRY_STEP;
 	bool much = carried > l->segment_bytes / CARRY_MEAN;
 	ledger_set_small(l, much ? small - step : small + step);
 	l->large_credit =

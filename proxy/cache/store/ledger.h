@@ -23,7 +23,7 @@
  * grown, or until it is the oldest, which replaced nothing that is left. Few of them are forgotten
  * in the end (most move on, or were replaced in their turn), so the credit is rarely short.
  *
- * Threads   none of its own; the owner's lock, but for ledger_pay and ledger_fades: any thread.
+ * Threads   none of its own; the owner's lock, but for ledger_pay, ledger_fades and ledger_carries: any thread.
  */
 #ifndef CACHE_LEDGER_H
 #define CACHE_LEDGER_H
@@ -64,7 +64,7 @@ struct ledger {
 	_Atomic uint64_t *earned; /* owned; of each slot */
 	uint32_t opened;	  /* segments, since the last fade */
 	_Atomic uint32_t fades;	  /* so far */
-	uint64_t small_bytes;	  /* records up to it are carried */
+	_Atomic uint64_t small_bytes; /* records up to it are carried */
 	uint64_t large_credit;	  /* bytes of large bodies that may be carried */
 };
 
