@@ -18,7 +18,9 @@ static const double SMALL_MEMORY = 1 << 30, HEAD_BYTES = 256; /* of an object in
 static bool
 is_possible(const struct study_row *r)
 {
-	return !r->spec.bound && !r->spec.exp_bytes && !r->spec.sights.exact && !r->spec.lru;
+	const struct policy_spec *p = &r->spec;
+	return !p->bound && !p->exp_bytes && !p->sights.exact && !p->lru &&
+	       (!p->large_sightings || p->chooses);
 }
 
 static bool
@@ -155,10 +157,11 @@ capacity_of(const struct study_row *r)
 	return (double)r->spec.sights.memory.capacity;
 }
 
+/* Between what auto chooses from. */
 static double
 sightings_of(const struct study_row *r)
 {
-	return r->spec.sightings;
+	return r->spec.sightings + (r->spec.chooses ? 0.5 : 0);
 }
 
 /* 0: auto. */
@@ -242,6 +245,8 @@ say_capacity(const struct study_row *r, char *out)
 static const char *
 say_sightings(const struct study_row *r, char *out)
 {
+	if (r->spec.chooses)
+		return "auto";
 	snprintf(out, UNITS_BYTES, "%u", r->spec.sightings);
 	return out;
 }
@@ -323,8 +328,8 @@ say_reasons(struct advice *a, const struct study *s)
 	if (!r->spec.lru)
 		say_steps(a, s, "memory", memory_of, say_memory,
 			  "first sightings wait there for their second.");
-	snprintf(why, sizeof why, "%s.",
-		 a->all && a->all != r ? difference(r, a->all, change) : "everything is admitted");
+	snprintf(why, sizeof why, "%s",
+		 admits_all ? "everything is admitted." : "what comes once is not written.");
 	if (a->all && a->all != r)
 		snprintf(why, sizeof why, "%s than when everything is admitted.",
 			 difference(r, a->all, change));
@@ -352,22 +357,19 @@ static void
 write_yaml(struct advice *a)
 {
 	const struct policy_spec *p = &a->row->spec;
-	char disk[UNITS_BYTES], memory[UNITS_BYTES], capacity[UNITS_BYTES], rotate[UNITS_BYTES];
+	char disk[UNITS_BYTES], memory[UNITS_BYTES], capacity[UNITS_BYTES], rotate[UNITS_BYTES],
+		sightings[UNITS_BYTES];
 	units_print_bytes(rounded(p->disk_bytes), disk);
 	units_print_bytes(rounded(p->memory_bytes), memory);
 	units_print_count(a->capacity, capacity);
-	uint64_t rotate_s = p->sights.memory.rotate_after_s;
-	if (rotate_s)
-		units_print_ms(rotate_s * 1000, rotate);
-	else
-		snprintf(rotate, sizeof rotate, "auto");
 	int n = snprintf(a->yaml, sizeof a->yaml,
-			 "cache:\n  disk: %s\n  memory: %s\nadmission:\n  sightings: %u\n", disk,
-			 memory, p->sightings);
+			 "cache:\n  disk: %s\n  memory: %s\nadmission:\n  sightings: %s\n", disk,
+			 memory, say_sightings(a->row, sightings));
 	if (p->sightings > 1)
 		snprintf(a->yaml + n, sizeof a->yaml - (size_t)n,
 			 "  filter: %s\n  capacity: %s\n  rotate_after: %s\n",
-			 twice_filter_word(p->sights.memory.kind), capacity, rotate);
+			 twice_filter_word(p->sights.memory.kind), capacity,
+			 say_rotate(a->row, rotate));
 }
 
 static double

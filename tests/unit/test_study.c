@@ -837,6 +837,16 @@ START_TEST(a_generation_is_a_tenth_of_a_turn)
 	advice_find(&a, &s, &o);
 	ck_assert_ptr_nonnull(strstr(a.yaml, _i ? "rotate_after: auto\n" : "rotate_after: 1d\n"));
 	study_fini(&s);
+	/* No configuration says the second one. */
+	o.policies[0] = "auto";
+	o.policies[1] = "2+large=3";
+	o.policies_n = 2;
+	run(&s, &o);
+	advice_find(&a, &s, &o);
+	ck_assert_ptr_nonnull(strstr(a.yaml, "  sightings: auto\n"));
+	for (unsigned i = 0; i < a.reasons_n; i++)
+		ck_assert_ptr_null(strstr(a.reasons[i], "everything is admitted"));
+	study_fini(&s);
 	end();
 }
 END_TEST
