@@ -11,7 +11,7 @@ FACT(SHARE,   "bytes",                "hit_ratio",           byte_hit_ratio(r), 
 FACT(SHARE,   "bytes",                "baseline_hit_ratio",  baseline_byte_hit_ratio(r),        "the same for a cache that admits at first sight")
 FACT(COUNT,   "disk",                 "written_bytes",       r->cache.written_bytes,            "bytes written below the cache directory, all overhead included")
 FACT(COUNT,   "disk",                 "admitted_bytes",      r->cache.admitted_bytes,           "of them, objects that came in")
-FACT(COUNT,   "disk",                 "carried_bytes",       r->cache.carried_bytes,            "of them, objects that moved on because they were hot")
+FACT(COUNT,   "disk",                 "carried_bytes",       r->cache.carried_bytes,            "of them, objects that moved on because they were hot or small")
 FACT(LEVEL,   "disk",                 "pending_bytes",       r->cache.pending_bytes,            "memory of what waits to be written, at most a second")
 FACT(SHARE,   "disk",                 "write_amplification", write_amplification(r),            "written_bytes in units of admitted_bytes")
 FACT(SHARE,   "disk",                 "drive_writes_per_day", drive_writes_per_day(r),          "written_bytes a day since start, in units of limit_bytes")

@@ -32,7 +32,8 @@ struct cache_stats {
 	bool failing;		  /* storing is suspended now */
 	struct cache_purge_stats purges;
 	uint64_t pending_bytes; /* gathered, or under way to the disk; in whole batches */
-	uint64_t carried_bytes; /* of written_bytes: records moved on because they were hot */
+	uint64_t
+		carried_bytes; /* of written_bytes: records moved on because they were hot or small */
 	uint64_t
 		admitted_bytes; /* of records and bodies that came in: written_bytes has all else too */
 	uint64_t purge_bytes;	 /* of written_bytes: the log of what was purged */
