@@ -116,6 +116,15 @@ write_line(const char *line, size_t n)
 		atomic_fetch_add(&dropped, 1);
 }
 
+bool
+log_is_due(_Atomic int64_t *said_ms, int64_t now_ms)
+{
+	enum { MINUTE_MS = 60 * 1000 };
+	int64_t last = atomic_load(said_ms);
+	return (!last || now_ms - last >= MINUTE_MS) &&
+	       atomic_compare_exchange_strong(said_ms, &last, now_ms);
+}
+
 /* ---- threads that must not wait for a file --------------------------------------------------- */
 
 static void *

@@ -8,12 +8,18 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 void log_set_level(enum log_level least);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "<3>" where the journal reads it; else "". */
 const char *log_priority(enum log_level level);
+/* Whether a line that many events would write is due: at most once a minute. *said_ms is when it was, and what sets it;
+ * 0: never. now_ms is above 0. */
+bool log_is_due(_Atomic int64_t *said_ms, int64_t now_ms);
 /* A line without time and level: what `twice run` tells whoever started it. */
 void log_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -25,7 +25,8 @@ void
 measures_init(struct measures *m, unsigned origins)
 {
 	m->origins =
-		take(origins, sizeof *m->origins, _Alignof(struct origin_measures), &m->memory);
+		take(origins + 1, sizeof *m->origins, _Alignof(struct origin_measures), &m->memory);
+	m->siblings = &m->origins[origins];
 	m->routes = take(MEASURES_ROUTES, sizeof *m->routes, _Alignof(struct route_measures),
 			 &m->route_memory);
 }

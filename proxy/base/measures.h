@@ -38,9 +38,10 @@ struct route_measures {
 
 struct measures {
 	_Alignas(64) struct histogram of[MEASURE_COUNT];
-	struct origin_measures *origins; /* by number; owned */
-	struct route_measures *routes;	 /* the same */
-	void *memory, *route_memory;	 /* in which they lie */
+	struct origin_measures *origins;  /* by number; owned */
+	struct origin_measures *siblings; /* nodes of the fleet, one row for all; behind those */
+	struct route_measures *routes;	  /* the same */
+	void *memory, *route_memory;	  /* in which they lie */
 };
 
 void measures_init(struct measures *m, unsigned origins);
