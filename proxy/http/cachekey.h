@@ -69,5 +69,7 @@ bool vary_names(const struct fields *response_fields, struct buf *out);
 /* The names of a and of b, each as vary_names made it, in the same form. False when there are too
  * many: nothing is appended. */
 bool vary_union(struct str a, struct str b, struct buf *out);
+/* Takes one name out of such names, in place. False: it was not there. */
+bool vary_drop(struct buf *names, struct str name);
 
 #endif

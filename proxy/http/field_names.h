@@ -56,4 +56,5 @@ FIELD(X_FORWARDED_FOR,     "x-forwarded-for")
 FIELD(X_FORWARDED_HOST,    "x-forwarded-host")
 FIELD(X_FORWARDED_PROTO,   "x-forwarded-proto")
 FIELD(X_REQUEST_ID,        "x-request-id")
+FIELD(TWICE_HOP,           "twice-hop")
 /* clang-format on */

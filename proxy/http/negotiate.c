@@ -1,6 +1,7 @@
 /* negotiate.c - normal forms of the Accept family. */
-#include "proxy/http/negotiate.h"
+#include "proxy/http/negotiate_inside.h"
 
+#include "proxy/http/negotiate.h"
 #include "proxy/http/syntax.h"
 
 /* A browser's longest list has a few hundred bytes and some thirty members. Bytes of lists cost a client by
@@ -173,14 +174,18 @@ negotiate_languages(struct str value, struct buf *out)
 
 /* ---- codings ------------------------------------------------------------------------------- */
 
-enum { GZIP, DEFLATE, BR, ZSTD, IDENTITY, STAR, CODINGS };
-static const struct str codings[CODINGS] = {STR_INIT("gzip"), STR_INIT("deflate"),  STR_INIT("br"),
-					    STR_INIT("zstd"), STR_INIT("identity"), STR_INIT("*")};
+enum { GZIP, DEFLATE, BR, ZSTD, IDENTITY, STAR, NAMES };
+_Static_assert(1 << GZIP == NEGOTIATE_GZIP && 1 << DEFLATE == NEGOTIATE_DEFLATE &&
+		       1 << BR == NEGOTIATE_BR && 1 << ZSTD == NEGOTIATE_ZSTD &&
+		       1 << IDENTITY == NEGOTIATE_IDENTITY,
+	       "the names in their order are the bits");
+static const struct str codings[NAMES] = {STR_INIT("gzip"), STR_INIT("deflate"),  STR_INIT("br"),
+					  STR_INIT("zstd"), STR_INIT("identity"), STR_INIT("*")};
 
 static int
 coding_of(struct str name)
 {
-	for (int i = 0; i < CODINGS; i++)
+	for (int i = 0; i < NAMES; i++)
 		if (str_ieq(name, codings[i]))
 			return i;
 	return str_ieq(name, STR("x-gzip")) ? GZIP : -1; /* 8.4.1.3 */
@@ -188,11 +193,10 @@ coding_of(struct str name)
 
 /* An item that cannot be read is not wanted; one that is wanted and refused is refused: less is
  * safe. */
-bool
-negotiate_codings(struct str value, struct buf *out)
+unsigned
+negotiate_takes(struct str value)
 {
-	bool wanted[CODINGS] = {false}, refused[CODINGS] = {false};
-	size_t from = out->n;
+	unsigned wanted = 0, refused = 0;
 	struct str item;
 	struct choice c;
 
@@ -201,18 +205,30 @@ negotiate_codings(struct str value, struct buf *out)
 	while (list_next(&value, &item)) {
 		int i = parse_choice(item, &c) && !c.params.n ? coding_of(c.name) : -1;
 		if (i >= 0)
-			*(c.q ? &wanted[i] : &refused[i]) = true;
+			*(c.q ? &wanted : &refused) |= 1u << i;
 	}
-	bool plain = !refused[IDENTITY] && !(refused[STAR] && !wanted[IDENTITY]);
+	const unsigned star = 1u << STAR, plain = NEGOTIATE_IDENTITY;
+	if (!(refused & plain) && !(refused & star && !(wanted & plain)))
+		wanted |= plain;
+	else if (wanted & star && !(refused & star))
+		wanted |= plain - 1;
+	return wanted & ~refused & (star - 1);
+}
+
+bool
+negotiate_codings(struct str value, struct buf *out)
+{
+	unsigned takes = negotiate_takes(value);
+	size_t from = out->n;
+
 	for (int i = 0; i < IDENTITY; i++) {
-		bool any = wanted[STAR] && !refused[STAR] && !plain;
-		if ((!wanted[i] && !any) || refused[i])
+		if (!(takes & 1u << i))
 			continue;
 		if (out->n > from)
 			buf_add_lit(out, ", ");
 		buf_add_str(out, codings[i]);
 	}
-	if (!plain)
+	if (!(takes & NEGOTIATE_IDENTITY))
 		buf_add_str(out, out->n > from ? STR(", identity;q=0") : STR("identity;q=0"));
 	else if (out->n == from)
 		buf_add_lit(out, "identity");

@@ -10,6 +10,7 @@
 #define HTTP_POLICY_H
 
 #include "proxy/http/cache_control.h"
+#include "proxy/http/coding.h"
 #include "proxy/http/message.h"
 
 /* Reload directives of a request (no-cache, max-age, min-fresh, Pragma) do this to what others get:
@@ -109,7 +110,35 @@ enum {
 	TERMS_CONFIRMED = 1 << 7, /* a 304 has said once that the copy of this key was still good */
 	/* The origin has answered otherwise since: it may be validated, and stands in for nothing. */
 	TERMS_CONTRADICTED = 1 << 8,
+	/* It is for clients of any Accept-Encoding: who does not take the coding of its bytes is sent them
+	 * expanded (form.h). Only then the next ones say something, but for SAYS_VARY. */
+	TERMS_ONE_FORM = 1 << 9,
+	TERMS_PACKED = 1 << 10, /* that coding was made here, of plain bytes */
+	/* Plain bytes of a kind that origins code, asked for by a client who takes no coding. */
+	TERMS_LEFT_PLAIN = 1 << 11,
+	TERMS_MAY_PACK =
+		1 << 18, /* plain bytes that may be packed when they are admitted to the disk */
+	TERMS_SAYS_VARY = 1 << 19, /* Vary: Accept-Encoding is added: its head does not say it */
+	TERMS_ASKED_FREELY =
+		1 << 20, /* the origin was asked for what its client wanted, which is no class */
+	/* Where enum coding of the bytes, and the class that the origin was asked for, lie: three bits each. */
+	TERMS_CODING_AT = 12,
+	TERMS_ASKED_AT = 15,
+	TERMS_FORM = TERMS_ASKED_FREELY | TERMS_ONE_FORM | TERMS_PACKED | TERMS_LEFT_PLAIN |
+		     TERMS_MAY_PACK | TERMS_SAYS_VARY | 7 << TERMS_CODING_AT |
+		     7 << TERMS_ASKED_AT, /* all of these */
 };
+static inline enum coding
+terms_coding(const struct terms *t)
+{
+	return (enum coding)(t->flags >> TERMS_CODING_AT & 7);
+}
+static inline unsigned
+terms_asked(const struct terms *t) /* as coding_class says it */
+{
+	return t->flags & TERMS_ASKED_FREELY ? CODING_UNCLASSED
+					     : (t->flags >> TERMS_ASKED_AT & 7) << 1;
+}
 
 /* Why an answer may or may not be kept; one row each in storables.h. */
 enum storable {

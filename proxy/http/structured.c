@@ -155,17 +155,27 @@ parse_bare_item(struct str *s, struct sf_member *m)
 	return ok;
 }
 
-/* 4.2.3.2: checked and forgotten */
+/* 4.2.3.2, behind the ";": a key alone is true */
+static bool
+parse_parameter(struct str *s, struct sf_member *m)
+{
+	eat_while(s, " ");
+	if (!parse_key(s, &m->key))
+		return false;
+	m->type = SF_BOOLEAN;
+	m->integer = 1;
+	m->text = (struct str){s->p, 0};
+	return !eat_char(s, '=') || parse_bare_item(s, m);
+}
+
+/* Checked and forgotten. */
 static bool
 parse_parameters(struct str *s)
 {
 	struct sf_member ignored;
-	while (eat_char(s, ';')) {
-		eat_while(s, " ");
-		if (!parse_key(s, &ignored.key) ||
-		    (eat_char(s, '=') && !parse_bare_item(s, &ignored)))
+	while (eat_char(s, ';'))
+		if (!parse_parameter(s, &ignored))
 			return false;
-	}
 	return true;
 }
 
@@ -224,4 +234,22 @@ sf_dictionary_next(struct str *rest, struct sf_member *out)
 		return SF_ERROR;
 	eat_while(rest, " \t");
 	return rest->n ? SF_MEMBER : SF_ERROR; /* a comma at the end */
+}
+
+/* 4.2.3, of a field that is one item */
+bool
+sf_item(struct str *rest, struct sf_member *out)
+{
+	eat_while(rest, " ");
+	out->key = (struct str){0};
+	return parse_bare_item(rest, out);
+}
+
+enum sf_step
+sf_parameter_next(struct str *rest, struct sf_member *out)
+{
+	if (eat_char(rest, ';'))
+		return parse_parameter(rest, out) ? SF_MEMBER : SF_ERROR;
+	eat_while(rest, " ");
+	return rest->n ? SF_ERROR : SF_END;
 }

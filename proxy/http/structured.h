@@ -1,7 +1,7 @@
-/* structured.h - dictionaries of RFC 8941, parsed strictly: one error and the whole field is void.
+/* structured.h - dictionaries and items of RFC 8941, parsed strictly: one error and the whole field is void.
  *
- * Enough for targeted cache control (RFC 9213), which reads keys with integers and booleans: other
- * items are checked to the last byte and handed out as what they are.
+ * Enough for targeted cache control (RFC 9213), which reads keys with integers and booleans, and for items with
+ * parameters: all else is checked to the last byte and handed out as what it is.
  *
  * Memory    views into what was handed in.
  */
@@ -24,5 +24,9 @@ enum sf_step { SF_MEMBER, SF_END, SF_ERROR };
 /* Next member from the front of *rest, which begins as a whole field line. Of equal keys the last
  * counts (RFC 8941 4.2.2), which is the caller's to see to. */
 enum sf_step sf_dictionary_next(struct str *rest, struct sf_member *out);
+/* The item at the front of *rest, which begins as a whole field line; its key is empty. False: it is none. */
+bool sf_item(struct str *rest, struct sf_member *out);
+/* The next parameter of that item. Of equal keys the last counts (RFC 8941 4.2.3.2). */
+enum sf_step sf_parameter_next(struct str *rest, struct sf_member *out);
 
 #endif

@@ -74,3 +74,22 @@ vary_union(struct str a, struct str b, struct buf *out)
 	add_names(v, n, out);
 	return true;
 }
+
+bool
+vary_drop(struct buf *names, struct str name)
+{
+	size_t from = 0;
+	while (from < names->n) {
+		struct str rest = str_from(buf_str(names), from), one = str_before(rest, ',');
+		size_t behind = from + one.n + (one.n < rest.n);
+		if (str_eq(one, name)) {
+			memmove(names->p + from, names->p + behind, names->n - behind);
+			names->n -= behind - from;
+			if (from && from == names->n)
+				names->n--; /* the comma before the last one */
+			return true;
+		}
+		from = behind;
+	}
+	return false;
+}
