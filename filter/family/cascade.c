@@ -46,13 +46,31 @@ follow(struct twice_pair *p, uint64_t latest)
 	return true;
 }
 
+static inline bool
+are_together(const struct twice_cascade *c)
+{
+	uint64_t number = twice_pair_number(c->pair[0]);
+
+	for (unsigned i = 1; i < c->n; i++)
+		if (twice_pair_number(c->pair[i]) != number)
+			return false;
+	return true;
+}
+
 static void
-turn_together(struct twice_cascade *c)
+catch_up(struct twice_cascade *c)
 {
 	uint64_t latest = twice_cascade_number(c);
 
 	for (unsigned i = 0; i < c->n; i++)
 		follow(c->pair[i], latest);
+}
+
+static inline void
+turn_together(struct twice_cascade *c)
+{
+	if (!are_together(c))
+		catch_up(c);
 }
 
 void
@@ -116,7 +134,9 @@ twice_cascade_record(struct twice_cascade *c, struct twice_key_hash h)
 	turn_together(c);
 	for (unsigned i = 1; i < c->n && goes_on(&known, twice_pair_record(c->pair[i], h)); i++)
 		;
-	turn_together(c);
+	if (known.sight != TWICE_SIGHT_CURRENT ||
+	    known.times < c->n) /* a pair took it, and may be full */
+		turn_together(c);
 	return known;
 }
 

@@ -15,6 +15,7 @@
 #include "filter/family/cells.h"
 #include "filter/family/chain.h"
 #include "filter/family/counting.h"
+#include "filter/family/digest.h"
 #include "filter/family/dynamic.h"
 #include "filter/family/estimate.h"
 #include "filter/hash.h"
