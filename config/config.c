@@ -44,6 +44,15 @@ on_broken(void *reading, const char *setting, const char *why)
 	reading_add_mistake(reading, setting, why);
 }
 
+/* A choice of sightings needs a filter that counts to three: where another one is named, the default is two. */
+static void
+settle_sightings(struct config *made, struct reading *r)
+{
+	struct config_admission *a = &made->admission;
+	if (a->filter != CONFIG_FILTER_PAIR && !reading_is_given(r, "admission.sightings"))
+		a->sightings = 2;
+}
+
 static int
 load(struct config *c, const struct reading_input *in, config_complain_fn *complain, void *ctx)
 {
@@ -52,8 +61,10 @@ load(struct config *c, const struct reading_input *in, config_complain_fn *compl
 	const char *sentence;
 	unsigned told = 0;
 	reading_create(&r, in);
-	if (reading_build(r, &made))
+	if (reading_build(r, &made)) {
+		settle_sightings(&made, r);
 		rules_each(&made, on_broken, r);
+	}
 	while ((sentence = reading_mistake(r, told)) != NULL) {
 		complain(ctx, sentence);
 		told++;

@@ -11,6 +11,7 @@
 
 #include "config/admission.h"
 #include "config/cache.h"
+#include "config/fleet.h"
 #include "config/forwarded.h"
 #include "config/limits.h"
 #include "config/origins.h"
@@ -20,13 +21,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct config_identity {    /* to become when root starts it */
+	char *user, *group; /* NULL: none; the user's own */
+};
+
 enum config_log { CONFIG_LOG_COMBINED, CONFIG_LOG_JSON };
 
 struct config {
 	char **listen;
 	unsigned listen_count;
-	char *socket_mode;  /* of unix: addresses: "660" */
-	char *user, *group; /* to become when root starts it; NULL: none; the user's own */
+	char *socket_mode; /* of unix: addresses: "660" */
+	struct config_identity identity;
 	char *admin;	    /* NULL or "off": none */
 	char **admin_hosts; /* names it may be asked by, besides addresses */
 	unsigned admin_host_count;
@@ -50,6 +55,7 @@ struct config {
 	struct config_timeouts timeouts;
 	struct config_tls tls;
 	struct config_forwarded forwarded;
+	struct config_fleet fleet;
 	enum config_log access_log_format;
 	char *access_log; /* NULL or "off"; "-": stdout; else a file, reopened on SIGUSR1 */
 	char *log_level;  /* debug info warning error */
@@ -68,6 +74,8 @@ unsigned config_route_names(const struct config *c, const char *names[CONFIG_NAM
 /* Returns the settings of cache that apply on that route. Borrows from both. */
 struct config_cache config_route_cache(const struct config *c, const struct config_route *r);
 
+/* Is it one of several nodes? */
+bool config_has_fleet(const struct config *c);
 /* Of cache.dir and all further disks together. */
 uint64_t config_disk_bytes(const struct config *c);
 /* admission.write_budget in bytes a second, 0: none; and for how many seconds it may be saved up. */

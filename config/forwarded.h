@@ -6,9 +6,12 @@
 #ifndef CONFIG_FORWARDED_H
 #define CONFIG_FORWARDED_H
 
+#include "config/encoding.h"
+
 #include <stdbool.h>
 
 struct config_forwarded {
+	struct config_encoding accept_encoding; /* a setting of the top */
 	char **trust; /* networks whose X-Forwarded-*, Forwarded are kept and appended to */
 	unsigned trust_count;
 	char *via;   /* pseudonym: "twice" */

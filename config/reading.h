@@ -35,6 +35,8 @@ const char *reading_mistake(const struct reading *r, unsigned i);
 /* Adds a sentence about a setting ("routes.1.path"), if it has no mistake yet. */
 void reading_add_mistake(struct reading *r, const char *setting, const char *why);
 
+/* Whether a file or a flag says something of a setting; else it has its default. */
+bool reading_is_given(struct reading *r, const char *setting);
 /* "twice.yaml:7: ", "--disk: " or "": where a setting ("cache.disk") was given its value. */
 void reading_place(struct reading *r, const char *setting, char *out, size_t n);
 

@@ -82,6 +82,13 @@ place_of(struct reading *r, const char *setting)
 	return f ? reading_given_flag(f) : node ? reading_given_at(node) : (struct given){0};
 }
 
+bool
+reading_is_given(struct reading *r, const char *setting)
+{
+	bool whole;
+	return find_flag(r, setting) || (find_given(r, setting, &whole) && whole);
+}
+
 void
 reading_place(struct reading *r, const char *setting, char *out, size_t n)
 {

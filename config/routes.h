@@ -7,6 +7,8 @@
 #ifndef CONFIG_ROUTES_H
 #define CONFIG_ROUTES_H
 
+#include "config/encoding.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -83,6 +85,7 @@ struct config_route_cache {
 	unsigned ttl_status_count;
 	char **ttl_type; /* "text/css: 1h": the same of answers with a Content-Type */
 	unsigned ttl_type_count;
+	struct config_encoding accept_encoding; /* a setting of the route; no words: as for all */
 	char **ignore; /* fields and directives of the origin's that do not count (config_ignored) */
 	unsigned ignore_count;
 };
@@ -96,9 +99,15 @@ enum {
 };
 /* The bits of a route's list; 0 in it: a word is none of them, and *unknown is it. */
 unsigned config_ignored(const struct config_route_cache *c, const char **unknown);
+enum config_route_compress {
+	CONFIG_COMPRESS_AS_ALL,
+	CONFIG_COMPRESS_OFF,
+	CONFIG_COMPRESS_ANY /* also answers to who may be somebody: cookies, Authorization */
+};
 struct config_route_admission {
-	unsigned sightings;	   /* 0: as all */
-	uint64_t max_object_bytes; /* the same */
+	enum config_route_compress compress; /* a setting of the route */
+	unsigned sightings;		     /* 0: as all */
+	uint64_t max_object_bytes;	     /* the same */
 };
 
 struct config_route { /* the first that matches applies; the last, implicit one matches all */

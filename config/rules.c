@@ -120,6 +120,12 @@ config_route_cache(const struct config *c, const struct config_route *r)
 	return all;
 }
 
+bool
+config_has_fleet(const struct config *c)
+{
+	return c->fleet.engine_count || c->fleet.member_count;
+}
+
 uint64_t
 config_disk_bytes(const struct config *c)
 {
@@ -204,11 +210,69 @@ check_admin(const struct config *c, char *err, size_t err_bytes)
 static const char *
 check_identity(const struct config *c, char *err, size_t err_bytes)
 {
-	if (c->group && !c->user)
+	if (c->identity.group && !c->identity.user)
 		return rules_wrong("group", err, err_bytes,
 				   "counts only beside user; write user: %s too, or leave it out",
-				   c->group);
+				   c->identity.group);
 	return NULL;
+}
+
+/* One of the settings of a fleet that count only beside others. */
+static bool
+has_fleet_settings(const struct config_fleet *f)
+{
+	return f->listen || f->ca_file || f->cert_file || f->key_file || f->network_count ||
+	       f->secret_file || f->name || f->zone || f->weight_bytes;
+}
+
+static const char *
+check_fleet_door(const struct config_fleet *f, char *err, size_t err_bytes)
+{
+	struct address a;
+	if (!f->listen || address_parse(f->listen, &a))
+		return rules_wrong("fleet.listen", err, err_bytes,
+				   "say where the other nodes reach this one, as 10.0.0.11:8443");
+	if (address_is_any(&a))
+		return rules_wrong("fleet.listen", err, err_bytes,
+				   "the other nodes are told this address; name the one of this "
+				   "machine, not %s",
+				   f->listen);
+	if (f->cert_file && !f->ca_file)
+		return rules_wrong("fleet.ca_file", err, err_bytes,
+				   "name the authority that the nodes' certificates are from");
+	if (f->key_file && !f->cert_file)
+		return rules_wrong("fleet.key_file", err, err_bytes,
+				   "counts only beside cert_file; name that too");
+	if (!f->cert_file && !f->network_count)
+		return rules_wrong(
+			"fleet.networks", err, err_bytes,
+			"without cert_file name the networks of the other nodes, such as "
+			"[ 10.0.0.0/24 ]");
+	return NULL;
+}
+
+static const char *
+check_fleet(const struct config *c, char *err, size_t err_bytes)
+{
+	const struct config_fleet *f = &c->fleet;
+	if (!config_has_fleet(c))
+		return has_fleet_settings(f) ? rules_wrong("fleet.engine", err, err_bytes,
+							   "name the engine of the fleet, such as "
+							   "redis://10.0.0.5:6379, or its members")
+					     : NULL;
+	if (f->engine_count && f->member_count)
+		return rules_wrong("fleet.members", err, err_bytes,
+				   "the engine knows the members; leave one of both out");
+	if (f->zone && f->member_count)
+		return rules_wrong(
+			"fleet.zone", err, err_bytes,
+			"only the engine tells nodes of each other's zones; name one, or leave "
+			"zone out");
+	if (!f->secret_file)
+		return rules_wrong("fleet.secret_file", err, err_bytes,
+				   "name the file of the fleet's secret (openssl rand -hex 32 "
+				   "makes one), the same on every node");
+	return check_fleet_door(f, err, err_bytes);
 }
 
 static const char *
@@ -263,10 +327,11 @@ void
 rules_each(const struct config *c, rules_each_fn *each, void *ctx)
 {
 	typedef const char *check_fn(const struct config *, char *, size_t);
-	check_fn *const checks[] = {check_addresses,  groups_check,	check_loops,	check_disks,
-				    check_tls,	      check_forwarders, check_identity, check_admin,
-				    rules_of_headers, rules_of_rate,	rules_of_names, check_sizes,
-				    check_filter};
+	check_fn *const checks[] = {
+		check_addresses,   groups_check,     check_loops,    check_disks,
+		check_tls,	   check_forwarders, check_identity, check_admin,
+		rules_of_headers,  rules_of_rate,    rules_of_names, rules_of_encoding,
+		rules_of_compress, check_sizes,	     check_filter,   check_fleet};
 	char why[512];
 	const char *bad;
 	for (unsigned i = 0; i < c->origin_count; i++)

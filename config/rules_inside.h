@@ -1,6 +1,6 @@
 /* rules_inside.h - what the files of the rules share: rules.c has those of the whole, rules_routes.c those
  * of a route (rules_match.c: which requests it is for; rules_lifetimes.c, rules_rewrite.c: some of its
- * settings), rules_readings.c looks at paths, rules_say.c has the words.
+ * settings), rules_compress.c has those of compress, rules_readings.c looks at paths, rules_say.c has the words.
  */
 #ifndef CONFIG_RULES_INSIDE_H
 #define CONFIG_RULES_INSIDE_H
@@ -27,6 +27,8 @@ const char *rules_of_lifetimes(const struct config *c, unsigned i, char *err, si
 const char *rules_of_rewrite(const struct config *c, unsigned i, char *err, size_t err_bytes);
 const char *rules_of_headers(const struct config *c, char *err, size_t err_bytes);
 const char *rules_of_rate(const struct config *c, char *err, size_t err_bytes);
+const char *rules_of_encoding(const struct config *c, char *err, size_t err_bytes);
+const char *rules_of_compress(const struct config *c, char *err, size_t err_bytes);
 const char *rules_of_names(const struct config *c, char *err, size_t err_bytes);
 
 #endif

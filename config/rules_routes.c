@@ -315,6 +315,26 @@ check_route_rate(const struct config *c, unsigned i, char *err, size_t err_bytes
 	return check_rate(&c->routes[i].rate, rules_indexed("routes", i, ""), err, err_bytes);
 }
 
+static const char *
+check_encoding(const struct config_encoding *list, const char *setting, char *err, size_t err_bytes)
+{
+	const char *word, *fault = config_encoding_fault(list, &word);
+	return fault ? rules_wrong(setting, err, err_bytes, "\"%.60s\" %s", word, fault) : NULL;
+}
+
+const char *
+rules_of_encoding(const struct config *c, char *err, size_t err_bytes)
+{
+	return check_encoding(&c->forwarded.accept_encoding, "accept_encoding", err, err_bytes);
+}
+
+static const char *
+check_route_encoding(const struct config *c, unsigned i, char *err, size_t err_bytes)
+{
+	return check_encoding(&c->routes[i].cache.accept_encoding,
+			      rules_indexed("routes", i, "accept_encoding"), err, err_bytes);
+}
+
 const char *
 rules_of_route(const struct config *c, unsigned i, char *err, size_t err_bytes)
 {
@@ -322,7 +342,8 @@ rules_of_route(const struct config *c, unsigned i, char *err, size_t err_bytes)
 	check_fn *const checks[] = {rules_of_match,   check_route,	   check_redirect,
 				    check_answer,     check_route_headers, check_sightings,
 				    check_route_rate, check_upgrades,	   rules_of_lifetimes,
-				    rules_of_rewrite, check_origin,	   rules_of_cover};
+				    rules_of_rewrite, check_origin,	   check_route_encoding,
+				    rules_of_cover};
 	for (size_t k = 0; k < sizeof checks / sizeof checks[0]; k++) {
 		const char *bad = checks[k](c, i, err, err_bytes);
 		if (bad)

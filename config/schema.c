@@ -149,7 +149,7 @@ static const struct setting disk[] = {
 #define STRUCT struct config_admission
 static const struct setting admission[] = {
 	VALUE(WORD,    filter,                   "filter",                   "pair",     "pair|counting|stable|scalable", NO_RANGE, "filter that remembers sightings"),
-	VALUE(COUNT,   sightings,                "sightings",                "2",        "auto",     RANGE(1, 15),             "requests for a URL before it is written; 1: all; auto: 2 or 3"),
+	VALUE(COUNT,   sightings,                "sightings",                "auto",     "auto",     RANGE(1, 15),             "requests for a URL before it is written; 1: all; auto: 2 or 3"),
 	VALUE(COUNT,   capacity,                 "capacity",                 "10M",      NULL,       RANGE(1, 1e9),            "distinct URLs per generation"),
 	VALUE(SHARE,   false_positives,          "false_positives",          "1%",       NULL,       RANGE(1e-6, 0.5),         "share of new URLs taken for seen when the filter is full"),
 	VALUE(SECONDS, rotate_after_s,           "rotate_after",             "auto",     "auto",     RANGE(1, YEAR),           "longest life of a generation; auto: 1/10 of the disk rewritten"),
@@ -157,6 +157,14 @@ static const struct setting admission[] = {
 	VALUE(SHARE,   fill_until,               "fill_until",               "0%",       NULL,       RANGE(0, 1),              "write everything until this share of the disk is used"),
 	VALUE(RATE,    write_budget,             "write_budget",             "none",     "none",     RANGE(1, 1.9e19),         "most bytes written: 10MiB/s, 50GB/day, 0.5DWPD (of disk)"),
 	VALUE(BYTES,   address_bytes,            "per_address",              "none",     "none",     RANGE(1, 1024 * TiB),     "most bytes written in an hour for one address alone: 100MiB"),
+	{0}
+};
+#undef STRUCT
+#define STRUCT struct config_compress
+static const struct setting compress[] = {
+	LIST(TEXT,     types, type_count,        "types",                    "default",                                        "media types that are packed; text/*: all of text; or none"),
+	VALUE(SHARE,   cpu,                      "cpu",                      "5%",       NULL,       RANGE(0, 1),              "share of one core that packing may use; 0%: nothing is packed"),
+	VALUE(SWITCH,  stream,                   "stream",                   "off",      NULL,       NO_RANGE,                 "code what comes from origins on its way to clients, too"),
 	{0}
 };
 #undef STRUCT
@@ -234,8 +242,10 @@ static const struct setting route[] = {
 	VALUE(LABEL,   target.origin,            "origin",                   "first",    "first",    NO_RANGE,                 "name of the group that is asked; first: the first of origins"),
 	VALUE(SWITCH,  pass,                     "pass",                     "off",      NULL,       NO_RANGE,                 "do not use the cache for these requests"),
 	VALUE(WORD,    admit,                    "admit",                    "sightings", "sightings|always|never", NO_RANGE,   "which objects are written to disk"),
+	VALUE(WORD,    admission.compress,       "compress",                 "inherited", "inherited|off|any", NO_RANGE,       "any: answers to requests with cookies, too"),
 	GROUP(cache,                             "cache",                    route_cache,                                      "settings of this route, instead of those of cache", .open = true),
 	GROUP(admission,                         "admission",                route_admission,                                  "settings of this route, instead of those of admission", .open = true),
+	LIST(LABEL,    cache.accept_encoding.words, cache.accept_encoding.count, "accept_encoding", "",                                          "codings asked of its origins: br, gzip, zstd; or none"),
 	VALUE(WORD,    query,                    "query",                    "keep",     "keep|ignore|sort", NO_RANGE,         "how the query becomes part of the key"),
 	VALUE(SWITCH,  normalise,                "normalise",                "off",      NULL,       NO_RANGE,                 "use one key for equivalent spellings of a path"),
 	LIST(PARAM,    keep_params, keep_param_count,   "keep_params",       "",                                               "query parameters that are part of the key; [ ]: all", .stars = true),
@@ -323,6 +333,22 @@ static const struct setting tls[] = {
 	{0}
 };
 #undef STRUCT
+#define STRUCT struct config_fleet
+static const struct setting fleet[] = {
+	LIST(TEXT,     engine, engine_count,     "engine",                   "",                                               "Redis: redis[s]://HOST:PORT, unix:PATH, sentinel://HOST/NAME"),
+	LIST(HOST,     members, member_count,    "members",                  "",                                               "without engine: HOST:PORT of each, or a name of several"),
+	VALUE(ADDRESS, listen,                   "listen",                   "none",     "none",     NO_RANGE,                 "IP:PORT where the other nodes ask this one"),
+	VALUE(FILE,    ca_file,                  "ca_file",                  "none",     "none",     NO_RANGE,                 "authority of the nodes' certificates, and of rediss://"),
+	VALUE(FILE,    cert_file,                "cert_file",                "none",     "none",     NO_RANGE,                 "this node's certificate, for its name; none: no TLS"),
+	VALUE(FILE,    key_file,                 "key_file",                 "cert_file", "cert_file", NO_RANGE,               "private key of it; cert_file: it is in the same file"),
+	LIST(NETWORK,  networks, network_count,  "networks",                 "",                                               "networks of the other nodes; needed without cert_file"),
+	VALUE(FILE,    secret_file,              "secret_file",              "none",     "none",     NO_RANGE,                 "file of a secret that all nodes share, of 32 bytes at least"),
+	VALUE(LABEL,   name,                     "name",                     "host",     "host",     NO_RANGE,                 "name of this node, another one for each; host: the machine's"),
+	VALUE(LABEL,   zone,                     "zone",                     "none",     "none",     NO_RANGE,                 "part of the fleet with owners of its own, such as a site"),
+	VALUE(BYTES,   weight_bytes,             "weight",                   "auto",     "auto",     RANGE(1, 9e15),           "its share, against that of the others; auto: bytes of disks"),
+	{0}
+};
+#undef STRUCT
 #define STRUCT struct config
 const struct setting schema_top[] = {
 	LIST(ADDRESS,  listen, listen_count,     "listen",                   "0.0.0.0:8080",                                   "for clients: [proxy+][https:// | h2c://] IP:PORT or unix:PATH"),
@@ -332,14 +358,16 @@ const struct setting schema_top[] = {
 	VALUE(FILE,    admin_token_file,         "admin_token_file",         "none",     "none",     NO_RANGE,                 "file that holds the token, instead of admin_token"),
 	VALUE(FILE,    admin_socket,             "admin_socket",             "none",     "none",     NO_RANGE,                 "path of a Unix socket for admin; socket_mode guards it"),
 	VALUE(CHOICE,  socket_mode,              "socket_mode",              "660",      "600|660|666", NO_RANGE,                 "permissions of unix:PATH: who may connect"),
-	VALUE(LABEL,   user,                     "user",                     "none",     "none",     NO_RANGE,                 "user that twice becomes when root starts it; none: root"),
-	VALUE(LABEL,   group,                    "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
+	VALUE(LABEL,   identity.user,            "user",                     "none",     "none",     NO_RANGE,                 "user that twice becomes when root starts it; none: root"),
+	VALUE(LABEL,   identity.group,           "group",                    "auto",     "auto",     NO_RANGE,                 "group that twice becomes when root starts it; auto: user's"),
 	VALUE(COUNT,   workers,                  "workers",                  "auto",     "auto",     RANGE(1, 1024),           "worker threads; auto: one per core"),
 	GROUPS(origins, origin_count,            "origins",                  origin,                                           "servers that have the content", .short_form = true),
 	VALUE(SECONDS, resolve_s,                "resolve",                  "30s",      NULL,       RANGE(1, DAY),            "time from one lookup of the names of origins to the next"),
 	GROUP(cache,                             "cache",                    cache,                                            "place and size of the cache, lifetimes of objects"),
 	GROUPS(disks, disk_count,                "more_disks",               disk,                                             "disks beside that of cache.dir; objects lie on one of all", .short_form = true),
 	GROUP(admission,                         "admission",                admission,                                        "which objects are written to disk"),
+	GROUP(admission.compress,                "compress",                 compress,                                         "how plain text is packed before it is written to disk"),
+	LIST(LABEL,    forwarded.accept_encoding.words, forwarded.accept_encoding.count, "accept_encoding", "default",                                   "codings asked of origins, best first; default: br, gzip"),
 	GROUP(request_headers,                   "request_headers",          headers,                                          "changes to the request fields that origins are sent"),
 	GROUP(response_headers,                  "response_headers",         headers,                                          "changes to the answer fields that clients are sent"),
 	GROUP(rate,                              "rate",                     rate,                                             "how often a client may ask, all routes together (429)", .short_form = true),
@@ -349,6 +377,7 @@ const struct setting schema_top[] = {
 	GROUP(timeouts,                          "timeouts",                 timeouts,                                         "time limits for connections of clients"),
 	GROUP(tls,                               "tls",                      tls,                                              "certificates and handshakes of listeners with https://"),
 	GROUP(forwarded,                         "forwarded",                forwarded,                                        "information about clients that is passed to origins"),
+	GROUP(fleet,                             "fleet",                    fleet,                                            "several nodes that act as one cache; see docs/fleet.md"),
 	VALUE(FILE,    access_log,               "access_log",               "off",      "off",      NO_RANGE,                 "file with one line per request; \"-\": standard output"),
 	VALUE(WORD,    access_log_format,        "access_log_format",        "combined", "combined|json", NO_RANGE,            "format of a line"),
 	VALUE(CHOICE,  log_level,                "log_level",                "info",     "debug|info|warning|error", NO_RANGE, "minimum level logged to stderr"),

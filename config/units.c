@@ -153,8 +153,8 @@ units_parse_ttl(const char *z, unsigned *status, uint64_t *seconds)
 }
 
 /* RFC 9110 8.3.1, and RFC 6838 4.2 for what names may have. */
-static bool
-is_type(const char *z, size_t n)
+bool
+units_is_type(const char *z, size_t n)
 {
 	static const char of_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				       "0123456789!#$&-^_.+";
@@ -172,7 +172,7 @@ units_parse_type_ttl(const char *z, size_t *type_bytes, uint64_t *seconds)
 {
 	uint64_t ms;
 	size_t n = strcspn(z, ":");
-	if (!z[n] || !is_type(z, n))
+	if (!z[n] || !units_is_type(z, n))
 		return -1;
 	const char *time = z + n + 1 + strspn(z + n + 1, " ");
 	if (units_parse_ms(time, &ms) < 0 || ms % 1000)

@@ -8,6 +8,7 @@
 #ifndef CONFIG_UNITS_H
 #define CONFIG_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,7 +50,9 @@ char *units_say_lasting(double seconds, char out[UNITS_BYTES]);	 /* "90 s", "15 
 
 /* "404: 1m": a status, and the seconds of a time. */
 int units_parse_ttl(const char *z, unsigned *status, uint64_t *seconds);
-/* "text/css: 1h", "image/" with a "*" behind it: as many bytes of z are the type. */
+/* Whether n bytes of z are a media type without parameters, perhaps with "*" for all of its second half. */
+bool units_is_type(const char *z, size_t n);
+/* "text/css: 1h": as many bytes of z are the type. */
 int units_parse_type_ttl(const char *z, size_t *type_bytes, uint64_t *seconds);
 
 #endif
