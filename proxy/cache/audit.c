@@ -340,6 +340,7 @@ check_record(struct auditor *x, const struct listed *l)
 		o.terms = r.terms;
 		o.kind = r.kind;
 		o.body_bytes = r.body_bytes;
+		o.plain_bytes = r.plain_bytes;
 		judge(x, &r, &o);
 	}
 	x->a->objects[o.word]++;

@@ -28,6 +28,7 @@ struct audit_object { /* views, until the call returns */
 	struct terms terms; /* with what was purged softly in them */
 	uint8_t kind;
 	uint64_t body_bytes;
+	uint64_t plain_bytes; /* what a body in a coding expands to (object_facts.h) */
 	enum audit_word word;
 };
 

@@ -282,6 +282,12 @@ cache_purge_wait(struct cache *c, uint64_t at)
 }
 
 void
+cache_hold(struct cache *c, bool holds)
+{
+	atomic_store_explicit(&c->held, holds, memory_order_release);
+}
+
+void
 cache_purge_tell(struct cache *c, struct forget_letter *l, uint64_t at)
 {
 	forget_tell(c->forget, l, at);

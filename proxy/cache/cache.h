@@ -32,6 +32,8 @@ struct cache;
 struct diskio_ops;
 struct twice_seed;
 
+enum { CACHE_SEED_BYTES = 256 };
+
 struct cache_options {
 	const char *dir;     /* NULL: RAM tier only */
 	uint64_t disk_bytes; /* hard limit of everything below dir; never exceeded */
@@ -63,6 +65,9 @@ struct cache_options {
 	const int *locks;
 	unsigned locks_n;
 	bool rests;
+	/* Nodes of a fleet have one seed, made of their secret: CACHE_SEED_BYTES of it, borrowed while the cache is
+	 * opened. A directory of another seed is emptied. NULL: that of the directory, or a random one. */
+	const char *seed;
 	bool required; /* dir, and opening fails without it though it may come back */
 	/* A directory is left out whose disk lets a call stand still for so long; 0: it is waited for. */
 	unsigned still_ms;

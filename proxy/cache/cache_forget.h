@@ -58,6 +58,10 @@ struct purged cache_purge(struct cache *c, enum forget_kind kind, bool soft,
  * durable. */
 bool cache_purge_wait(struct cache *c, uint64_t at);
 
+/* While it holds, nothing is answered from the directories nor written to them: purges may have been missed that were made
+ * elsewhere. Any thread. */
+void cache_hold(struct cache *c, bool holds);
+
 /* The same for workers: done is called on home's thread. */
 struct forget_letter {
 	struct letter letter; /* private; must be first */

@@ -82,7 +82,7 @@ struct away {
 };
 
 /* Directories that cannot be used. */
-enum { CACHE_SEED_RANDOM = 256 };
+enum { CACHE_SEED_RANDOM = CACHE_SEED_BYTES };
 struct cache_lost {
 	/* A bit for each disk from which a read is not back in time, or whose files were deleted; of the latter
 	 * alone. */
@@ -115,6 +115,7 @@ struct cache {
 	_Atomic bool bequeathed;   /* what is stored is the other one's */
 	_Atomic bool rests;	   /* another process writes to the directories (heritage.h) */
 	_Atomic bool asked_before; /* cache_expect */
+	_Atomic bool held;	   /* cache_hold */
 	/* Disks that do not know yet all they hold, and what RAM took meanwhile. */
 	_Atomic unsigned unread;
 	_Atomic uint64_t superseded;
@@ -171,7 +172,8 @@ cache_has_unread(const struct cache *c)
 	return atomic_load_explicit(&c->unread, memory_order_acquire) > 0;
 }
 
-/* May the disk be used? Not while a purge could not be made durable there, or a read hangs; nor when
+/* May the disk be used? Not while a purge could not be made durable there, or may have been missed (cache_hold), or a read
+ * hangs; nor when
  * another disk may have a newer record of the key. NULL: no. */
 static inline bool
 cache_store_is_open(const struct cache *c, const struct store *st)
@@ -179,6 +181,7 @@ cache_store_is_open(const struct cache *c, const struct store *st)
 	unsigned n;
 	return st && !(c->disks_n > 1 && cache_has_unread(c)) &&
 	       (n = store_number(st), forget_is_sound_at(c->forget, n)) &&
+	       !atomic_load_explicit(&c->held, memory_order_acquire) &&
 	       !(atomic_load_explicit(&c->lost.hangs, memory_order_relaxed) >> n & 1) &&
 	       !atomic_load_explicit(&c->stopped, memory_order_relaxed);
 }

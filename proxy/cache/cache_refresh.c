@@ -59,6 +59,7 @@ refresh(struct cache *c, struct stored *old, struct str head, struct str tags,
 	atomic_store(&o->pub.clean_as_of, atomic_load(&old->pub.clean_as_of));
 	o->pub.clean_from = old->pub.clean_from;
 	o->pub.whole_bytes = old->pub.whole_bytes;
+	atomic_init(&o->pub.plain_bytes, atomic_load(&old->pub.plain_bytes));
 	stored_share_body(o, old);
 	atomic_store(&o->pays, atomic_exchange(&old->pays, false)); /* what is answered is o */
 	struct placement p;
@@ -118,6 +119,7 @@ cache_outdate(struct cache *c, struct stored *old, const struct judged *j)
 	atomic_store(&o->pub.clean_as_of, j->now);
 	o->pub.clean_from = old->pub.clean_from;
 	o->pub.whole_bytes = old->pub.whole_bytes;
+	atomic_init(&o->pub.plain_bytes, atomic_load(&old->pub.plain_bytes));
 	stored_share_body(o, old);
 	struct placement p = {0};
 	if (old->store && stored_placement(old, &p))

@@ -19,6 +19,7 @@ struct write_options {
 	struct terms terms;
 	enum object_kind kind;
 	uint64_t whole_bytes; /* of SLICED and SLICE */
+	uint64_t plain_bytes; /* object.plain_bytes */
 	uint64_t begun;	      /* cache_now() before the request left; 0: now */
 	uint64_t body_bytes;  /* UINT64_MAX: not known yet */
 	bool disk;	      /* admitted: written to disk as the body comes */
@@ -40,6 +41,12 @@ bool cache_write_rest(struct object_write *w);
  * reference, or NULL when it was kept nowhere (too large for RAM and not on disk, disk failing).
  * When body_bytes was announced and is not what came, nothing is stored (NULL). */
 struct object *cache_write_commit(struct object_write **w, bool admit);
+/* The same, to RAM and to disk, for another form of old's body: nothing is stored (NULL) if the key means something else
+ * by now. */
+struct object *cache_write_commit_over(struct object_write **w, struct object *old);
+/* Before the commit of a body whose length was not known: it is for RAM alone, where RAM has room. False: some of it is
+ * on disk, or nothing has changed for another reason. */
+bool cache_write_turn(struct object_write *w);
 void cache_write_abandon(struct object_write **w);
 
 /* A second sighting of an object that lives in RAM only: writes it to disk from there. True when it

@@ -221,18 +221,46 @@ open_disks(struct cache *c, char *err, size_t err_bytes)
 	return r;
 }
 
-/* All disks have the seed of the first one that has any. */
+/* From here on nobody trusts what lies there. */
+static void
+distrust(const struct disk *d)
+{
+	struct purge_log log = {.ops = &diskio_system, .dir_fd = d->dir_fd, .fd = -1};
+	purge_log_remove(&log);
+}
+
+/* A process that takes the directory over must not empty it: the other one still uses it. */
+static int
+refuse_other_seed(const struct cache *c, const char *dir, char *err, size_t err_bytes)
+{
+	if (!c->o.seed || !c->o.rests)
+		return 0;
+	snprintf(
+		err, err_bytes,
+		"cache directory %s has another seed than that of the fleet's secret; restart, which "
+		"empties it",
+		dir);
+	return -1;
+}
+
+/* All disks have the seed that is given, or that of the first one that has any. */
 static int
 share_seed(struct cache *c, char *random, char *err, size_t err_bytes)
 {
 	char own[SEED_RANDOM];
-	bool has[CACHE_DISKS_MOST], any = false;
+	bool has[CACHE_DISKS_MOST], any = c->o.seed != NULL;
+	if (any)
+		memcpy(random, c->o.seed, SEED_RANDOM);
 	for (unsigned i = 0; i < c->disks_n; i++) {
 		has[i] = read_seed(&c->disks[i], own);
 		if (has[i] && any && memcmp(own, random, sizeof own) != 0) {
-			log_warning("cache %s: it belonged to another cache: starting empty",
-				    c->disks[i].dir);
+			if (refuse_other_seed(c, c->disks[i].dir, err, err_bytes))
+				return -1;
+			log_warning("cache %s: it belonged to another %s: starting empty",
+				    c->disks[i].dir,
+				    c->o.seed ? "cache than that of this fleet" : "cache");
 			has[i] = false;
+			distrust(&c->disks[i]);
 		}
 		if (has[i] && !any)
 			memcpy(random, own, sizeof own);
@@ -266,6 +294,7 @@ files_open(struct cache *c, char *err, size_t err_bytes)
 		use_first(c);
 	if (share_seed(c, random, err, err_bytes) != 0)
 		return -1;
+	c->o.seed = NULL; /* it was lent for this alone */
 	twice_seed_init(&c->seed, random, SEED_RANDOM);
 	return 0;
 }
@@ -280,9 +309,8 @@ cache_has_lock(const struct cache *c, unsigned disk)
 int
 files_join(struct cache *c, struct disk *d)
 {
-	struct purge_log log = {.ops = &diskio_system, .dir_fd = d->dir_fd, .fd = -1};
 	char err[DIRECTORY_TEXT];
-	purge_log_remove(&log); /* from here on nobody trusts what lies there */
+	distrust(d);
 	d->must_empty = true;
 	if (write_seed(d, c->lost.random, err, sizeof err) == 0)
 		return 0;

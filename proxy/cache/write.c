@@ -6,6 +6,7 @@
 #include "proxy/base/buf.h"
 #include "proxy/base/mem.h"
 #include "proxy/cache/cache_stats.h"
+#include "proxy/cache/cache_lookup.h"
 #include "proxy/cache/cache_write.h"
 
 #include <assert.h>
@@ -167,12 +168,6 @@ write_new(struct cache *c)
 	return w ? memset(w, 0, sizeof *w) : NEW(struct object_write);
 }
 
-static void
-write_give_back(struct cache *c, struct object_write *w)
-{
-	free(atomic_exchange(spare_of(c), w));
-}
-
 void
 cache_free_spare_writes(struct cache *c)
 {
@@ -192,6 +187,7 @@ cache_write_begin(struct cache *c, const struct write_options *o)
 	w->o = stored_create(cache_home(c, o->hash), o->hash, o->key, o->head, o->tags, &o->terms,
 			     o->kind);
 	w->o->pub.whole_bytes = o->whole_bytes;
+	atomic_init(&w->o->pub.plain_bytes, o->plain_bytes);
 	w->o->block_bytes = c->block_bytes;
 	w->disk = o->disk && cache_store_is_open(c, w->o->store) &&
 		  (!known || o->body_bytes <= c->max_body_bytes);
@@ -280,6 +276,17 @@ cache_write_is_alive(const struct object_write *w)
 	return !w->dead;
 }
 
+bool
+cache_write_turn(struct object_write *w)
+{
+	bool may = w->disk && !w->dead && !w->fragments_n && w->announced == UINT64_MAX;
+	if (may && ram_takes_body(w, w->got)) {
+		w->disk = false;
+		w->keep = true;
+	}
+	return may && w->keep;
+}
+
 /* b is or will be the whole body, no more and no less. */
 static bool
 is_whole_body(const struct object_write *w, const struct block *b, uint32_t at)
@@ -329,7 +336,7 @@ free_write(struct object_write **pw)
 	atomic_fetch_sub_explicit(&w->cache->building_bytes, w->reserved, memory_order_relaxed);
 	stored_unref(&w->o);
 	free(w->fragments);
-	write_give_back(w->cache, w);
+	free(atomic_exchange(spare_of(w->cache), w));
 }
 
 void
@@ -449,17 +456,42 @@ commit(struct object_write *w, bool admit)
 	return object_ref(&o->pub);
 }
 
-struct object *
-cache_write_commit(struct object_write **pw, bool admit)
+/* Where neither RAM nor disk has anything by the key, RAM had no room for old any more: what was purged since is
+ * known by its time. */
+static bool
+is_in_place(struct cache *c, struct object *old)
+{
+	struct stored *o = ram_look(c->ram, old->hash, old->key);
+	bool nothing = !o && !cache_disks_may_have(c, old->hash);
+	stored_unref(&o);
+	return nothing || cache_is_current(c, old);
+}
+
+/* old: NULL: whatever the key means now, it is replaced. */
+static struct object *
+commit_over(struct object_write **pw, bool admit, struct object *old)
 {
 	struct object_write *w = *pw;
 	struct object *out = NULL;
 	if (!w->dead && (w->announced == UINT64_MAX || w->announced == w->got)) {
 		pthread_mutex_t *lock = cache_commit_lock(w->cache, w->o->pub.hash);
 		pthread_mutex_lock(lock);
-		out = commit(w, admit);
+		if (!old || is_in_place(w->cache, old))
+			out = commit(w, admit);
 		pthread_mutex_unlock(lock);
 	}
 	free_write(pw);
 	return out;
+}
+
+struct object *
+cache_write_commit(struct object_write **w, bool admit)
+{
+	return commit_over(w, admit, NULL);
+}
+
+struct object *
+cache_write_commit_over(struct object_write **w, struct object *old)
+{
+	return commit_over(w, true, old);
 }

@@ -15,4 +15,6 @@ ADMISSION(RELOAD, false, "reload", "a client's no-cache is no reason to write")
 ADMISSION(ON_DISK, false, "on-disk",
 	  "the disk holds it already, or it is being written for another request")
 ADMISSION(HEAD, false, "head", "a HEAD of an object that may be stored: its answer has no body to store")
+ADMISSION(TAKEN_OVER, true, "taken-over",
+	  "the node that owned it before has it on its disk")
 ADMISSION(ELSEWHERE, false, "elsewhere", "the node that was asked decides about it")

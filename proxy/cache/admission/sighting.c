@@ -62,7 +62,7 @@ is_seen(const struct sighting_settings *s, const struct sighting_facts *f)
 {
 	unsigned adds = status_counts(f->status) ? kinds[f->kind].adds : 0;
 	unsigned n = sighting_asked(s, f);
-	return f->admitted || n <= 1 || f->known.times + adds >= n;
+	return f->admitted || f->kind == SIGHTING_TAKEN_OVER || n <= 1 || f->known.times + adds >= n;
 }
 
 static bool
@@ -118,6 +118,8 @@ verdict(const struct sighting_settings *s, const struct sighting_facts *f, bool 
 		return ADMISSION_OVER_BUDGET;
 	if (always)
 		return ADMISSION_ALWAYS;
+	if (f->kind == SIGHTING_TAKEN_OVER)
+		return ADMISSION_TAKEN_OVER;
 	return seen ? seen_where(f) : ADMISSION_FILLING;
 }
 

@@ -18,6 +18,8 @@ SIGHTING(VALIDATION, false, 0, false,
 SIGHTING(CONFIRMED, false, 1, true,
 	 "a GET for the whole, and the origin said 304: what RAM has is worth its bytes on disk")
 SIGHTING(BACKGROUND, false, 1, true, "a fetch behind an answer, whose own sighting it inherits")
+SIGHTING(TAKEN_OVER, true, 1, true,
+	 "a GET for the whole of what the node that owned it before had on its disk")
 SIGHTING(ELSEWHERE, false, 0, false,
 	 "whoever was asked decides about it, and has it in its own bill: a node that the URL belongs to")
 SIGHTING(OTHER, false, 0, true, "another method, a request that passes")

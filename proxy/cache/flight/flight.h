@@ -66,7 +66,10 @@ struct flight_head {
 	bool of_owner; /* the leader's request has credentials: why it is not storable, perhaps */
 	bool narrow;   /* a tunnel, or events: for its leader alone, without end, so that little of
 		      * it is held */
+	bool may_be_coded; /* its body may go to clients in a coding that is made here; or the whole of a 206,
+			    * or what a 304 is about, may */
 	bool has_age;  /* the origin's answer had an Age: it came from a cache itself */
+	bool had; /* another node of the fleet had it in its cache: no origin was asked */
 	uint64_t body_bytes; /* UINT64_MAX: not known */
 	int64_t delay_s;     /* from the request to this head */
 	uint64_t blame;	     /* of an error: see flight_fail */
@@ -97,6 +100,10 @@ bool flights_has(struct flights *fs, struct twice_key_hash hash, struct str key)
 struct flight_reader *
 flights_wait(struct flights *fs, struct twice_key_hash hash, struct str key, struct mailbox *home,
 	     flight_wake_fn *wake, void *ctx, int64_t now_ms, int64_t most_ms);
+/* The same of a flight that the caller reads, however long it takes and wherever its beginning is. NULL: what it
+ * brings is not kept, or it has ended. */
+struct flight_reader *
+flight_wait(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx);
 /* The leader takes its time to the head, or its body drips: *reader's owner, who follows, leads a
  * second fetch of the same key instead, and whoever comes joins that one. *reader is then its place
  * there. False when others are to try first. One follower may do so when a patience is over and one more

@@ -151,14 +151,19 @@ flights_enter(struct flights *fs, struct twice_key_hash hash, struct str key, st
 	return lead;
 }
 
-/* Under the flight's lock: its beginning is gone, what it brings is kept, and at its pace the end
- * comes within most_ms. */
+/* Under the flight's lock: what it brings is kept. */
+static bool
+is_kept(struct flight *f)
+{
+	return flight_state(f) == FLIGHT_ARRIVING && f->head.kept && is_clean(f);
+}
+
+/* Its beginning is gone, and at its pace the end comes within most_ms. */
 static bool
 ends_soon(struct flight *f, int64_t now_ms, int64_t most_ms)
 {
 	uint64_t whole = f->head.body_bytes, total = f->window.total;
-	if (flight_state(f) != FLIGHT_ARRIVING || !f->head.kept || f->window.base == 0 ||
-	    whole == UINT64_MAX || !is_clean(f))
+	if (f->window.base == 0 || whole == UINT64_MAX)
 		return false;
 	double so_far_ms = (double)(now_ms - f->begun_ms);
 	return so_far_ms * (double)(whole - total) <= (double)most_ms * (double)total;
@@ -174,11 +179,22 @@ flights_wait(struct flights *fs, struct twice_key_hash hash, struct str key, str
 	struct flight *f = *find(s, hash, key);
 	if (f) {
 		pthread_mutex_lock(&f->lock);
-		if (ends_soon(f, now_ms, most_ms))
+		if (is_kept(f) && ends_soon(f, now_ms, most_ms))
 			r = flight_seat_late(f, home, wake, ctx);
 		flight_unlock(f);
 	}
 	flight_shard_unlock(s);
+	return r;
+}
+
+struct flight_reader *
+flight_wait(struct flight *f, struct mailbox *home, flight_wake_fn *wake, void *ctx)
+{
+	struct flight_reader *r = NULL;
+	pthread_mutex_lock(&f->lock);
+	if (is_kept(f))
+		r = flight_seat_late(f, home, wake, ctx);
+	flight_unlock(f);
 	return r;
 }
 

@@ -22,7 +22,7 @@ check(const struct window *w)
 void
 window_init(struct window *w, uint64_t at, _Atomic uint64_t *held)
 {
-	*w = (struct window){.base = at, .total = at, .held = held};
+	*w = (struct window){.number = 1, .base = at, .total = at, .held = held};
 }
 
 static void

@@ -27,7 +27,7 @@ struct piece {
 struct window {
 	struct piece *pieces; /* a deque in an array: count of them from pieces[first] */
 	unsigned first, count, cap;
-	uint64_t number; /* of pieces[first], counted from the body's first piece */
+	uint64_t number; /* of pieces[first]; the body's first piece is number 1 */
 	unsigned ahead;	 /* readers that wait for the piece that will come next */
 	uint64_t base;	 /* offset of the first byte held */
 	uint64_t total;	 /* offset behind the last byte that came */
@@ -36,7 +36,7 @@ struct window {
 };
 
 struct mark {		/* where a reader is */
-	uint64_t piece; /* its number */
+	uint64_t piece; /* its number; 0: at none */
 };
 
 /* The body begins at this offset (0, but for the rest of a body). held may be NULL. */

@@ -363,6 +363,7 @@ begin_what_if(struct baseline *b)
 {
 	struct whatif_options w = b->o.what_if;
 	w.ghost = b->o.ghost;
+	w.ghost.packs = true; /* as we do; the ordinary cache does not */
 	struct buf bytes = {0};
 	const char *why;
 	if (!b->o.ghost.disk_bytes || !w.memory.capacity)

@@ -1,10 +1,7 @@
-/* ghost.c - what would be answered, validated, fetched: the sample and its events.
+/* ghost.c - what would be answered, validated, fetched: the sample (ghost_sample.c) and its events.
  *
  * A sampled key stands for weight keys: its record takes weight times its bytes of the ghost's log,
- * so the log itself keeps its real size. When there are too many entries the sample is halved and
- * the weight doubles; what the dropped half took in the log stays taken until its segment goes.
- * The first time, if the largest quarter has most of the bytes, it is set apart: these are all there
- * and stand for themselves. If they get too many, the bound between the two rises.
+ * so the log itself keeps its real size.
  */
 #include "proxy/cache/ghost/ghost_inside.h"
 
@@ -20,142 +17,14 @@ enum {
 	FIRST_ENTRIES = 1024,
 	MAX_ENTRIES = 32 << 10,
 	NONE = GHOST_NONE,
-	MOST_HALVINGS = 30,
-	LARGE_SHARE = 4, /* of the entries, when there are too many */
 };
 
 /* ---- the sample ---------------------------------------------------------------------------- */
 
-bool
-ghost_samples(const struct ghost *g, uint64_t key, uint64_t sampled_as)
-{
-	return g->samples &&
-	       (key <= atomic_load_explicit(&g->threshold, memory_order_relaxed) ||
-		sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed));
-}
-
-static bool
-is_large(const struct ghost *g, uint64_t sampled_as)
-{
-	return sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
-}
-
 static uint32_t
 weight_of(const struct ghost *g, uint64_t sampled_as)
 {
-	return is_large(g, sampled_as) ? 1 : g->weight;
-}
-
-/* It stays, if it is still in the sample, and stands for as many as the others of its size. */
-static void
-sample_again(struct ghost *g, uint32_t i)
-{
-	struct shade *s = &g->shades[i];
-	if (!s->used)
-		return;
-	if (!ghost_samples(g, s->key, s->large ? s->sampled_as : 0)) {
-		ghost_drop(g, i);
-		return;
-	}
-	bool large = s->large && is_large(g, s->sampled_as);
-	g->large_n -= s->large - large;
-	s->large = large;
-	if (s->in_ram)
-		ram_policy_set_twins(&g->ram, &s->node, ghost_weight(g, s) - 1);
-}
-
-static void
-sample_all_again(struct ghost *g)
-{
-	g->journal.is_lost = true;
-	for (uint32_t i = 0; i < g->shades_n; i++)
-		sample_again(g, i);
-	ghost_shrink_ram(g, 0);
-}
-
-void
-ghost_halve(struct ghost *g)
-{
-	atomic_store(&g->threshold, atomic_load(&g->threshold) / 2);
-	g->weight *= 2;
-	sample_all_again(g);
-}
-
-void
-ghost_raise_large(struct ghost *g, uint64_t bytes)
-{
-	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
-	assert(!is_first || g->weight == 1);
-	for (uint32_t i = 0; is_first && i < g->shades_n; i++)
-		if (g->shades[i].used && g->shades[i].sampled_as >= bytes) {
-			g->shades[i].large = true;
-			g->large_n++;
-		}
-	atomic_store(&g->large_bytes, bytes);
-	sample_all_again(g);
-}
-
-struct weighed {
-	uint64_t size, bytes;
-};
-
-static int
-by_size(const void *pa, const void *pb)
-{
-	const struct weighed *a = pa, *b = pb;
-	return (a->size < b->size) - (a->size > b->size);
-}
-
-/* So that a quarter of the entries are large, or fewer: when many have the same size. UINT64_MAX:
- * these do not have most of the bytes, and samples serve better. */
-uint64_t
-ghost_large_from(const struct ghost *g)
-{
-	struct weighed *all_of = mem_alloc(g->used * sizeof *all_of);
-	uint64_t all = 0, large = 0;
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < g->shades_n; i++) {
-		const struct shade *s = &g->shades[i];
-		if (!s->used)
-			continue;
-		all_of[n++] = (struct weighed){s->sampled_as, s->bytes};
-		all += s->bytes * ghost_weight(g, s);
-	}
-	qsort(all_of, n, sizeof *all_of, by_size);
-	for (uint32_t i = 0; i < n / LARGE_SHARE; i++)
-		large += all_of[i].bytes;
-	uint64_t from = large > all / 2 ? all_of[n / LARGE_SHARE].size + 1 : UINT64_MAX;
-	free(all_of);
-	return from;
-}
-
-/* Those that are to be large are all there: nothing was left out, or a lower bound held. */
-static bool
-may_raise(const struct ghost *g)
-{
-	bool is_first = atomic_load(&g->large_bytes) == UINT64_MAX;
-	return is_first ? g->weight == 1 : g->large_n > g->used / 2;
-}
-
-void
-ghost_thin_out(struct ghost *g)
-{
-	uint32_t used = g->used;
-	if (may_raise(g))
-		ghost_raise_large(g, ghost_large_from(g));
-	if (g->used == used)
-		ghost_halve(g);
-}
-
-void
-ghost_thin(struct ghost *g, unsigned halvings, uint64_t large_bytes)
-{
-	uint64_t is = atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
-	bool is_first = is == UINT64_MAX;
-	if (large_bytes != UINT64_MAX && (is_first ? g->weight == 1 : large_bytes > is))
-		ghost_raise_large(g, large_bytes);
-	while (halvings <= MOST_HALVINGS && g->weight < 1u << halvings)
-		ghost_halve(g);
+	return ghost_is_large(g, sampled_as) ? 1 : g->weight;
 }
 
 bool
@@ -163,7 +32,7 @@ ghost_make_room(struct ghost *g)
 {
 	if (g->used == g->shades_n && 2 * g->shades_n <= g->o.max_entries)
 		ghost_grow(g, 2 * g->shades_n);
-	while (g->used == g->shades_n && g->weight < 1u << MOST_HALVINGS)
+	while (g->used == g->shades_n && g->weight < 1u << GHOST_MOST_HALVINGS)
 		ghost_thin_out(g);
 	return g->used < g->shades_n;
 }
@@ -222,16 +91,28 @@ sampled_as(const struct ghost_event *e)
 	return e->sampled_as ? e->sampled_as : e->record_bytes;
 }
 
+uint64_t
+ghost_disk_bytes(const struct ghost *g, const struct ghost_event *e)
+{
+	return g->o.packs && e->packed_bytes ? e->packed_bytes : e->record_bytes;
+}
+
+static bool
+is_in_pieces(const struct ghost *g, const struct ghost_event *e, uint64_t bytes)
+{
+	return (bytes == e->record_bytes ? e->body_bytes : bytes) > g->fragment_bytes;
+}
+
 static struct shade
-shade_of(const struct ghost *g, const struct ghost_event *e)
+shade_of(const struct ghost *g, const struct ghost_event *e, uint64_t bytes)
 {
 	return (struct shade){.key = e->key,
 			      .url = (uint32_t)e->url,
 			      .host = e->host,
-			      .bytes = e->record_bytes,
+			      .bytes = bytes,
 			      .sampled_as = sampled_as(e),
-			      .large = is_large(g, sampled_as(e)),
-			      .in_pieces = e->body_bytes > g->fragment_bytes,
+			      .large = ghost_is_large(g, sampled_as(e)),
+			      .in_pieces = is_in_pieces(g, e, bytes),
 			      .bodiless = e->body_bytes == 0,
 			      .validator = e->validator,
 			      .clean = e->purge_now,
@@ -242,7 +123,7 @@ shade_of(const struct ghost *g, const struct ghost_event *e)
 static void
 keep_in_ram(struct ghost *g, const struct ghost_event *e)
 {
-	struct shade s = shade_of(g, e);
+	struct shade s = shade_of(g, e, e->record_bytes);
 	uint64_t bytes = stored_copy_memory(s.bytes), all = bytes * ghost_weight(g, &s);
 	if (bytes > g->ram_most || all > g->ram.limit ||
 	    !ram_policy_takes(&g->ram, bytes, false, 0))
@@ -264,7 +145,7 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 		keep_in_ram(g, e);
 		return false;
 	}
-	struct shade s = shade_of(g, e);
+	struct shade s = shade_of(g, e, ghost_disk_bytes(g, e));
 	uint32_t segment = ghost_write(g, s.bytes, s.in_pieces, ghost_weight(g, &s));
 	/* Of something larger than the log the beginning is gone by now. */
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN || !ghost_make_room(g))
@@ -273,11 +154,26 @@ write_anew(struct ghost *g, const struct ghost_event *e)
 	return true;
 }
 
+/* An object that is written packed lies so in RAM as well. */
+static void
+pack(struct ghost *g, struct shade *s, const struct ghost_event *e)
+{
+	uint64_t bytes = ghost_disk_bytes(g, e);
+	if (bytes == e->record_bytes || bytes >= s->bytes)
+		return;
+	ram_policy_remove(&g->ram, &s->node);
+	s->bytes = bytes;
+	s->in_pieces = is_in_pieces(g, e, bytes);
+	s->node.bytes = stored_copy_memory(bytes);
+	ram_policy_add(&g->ram, &s->node);
+}
+
 /* An object in RAM alone is written from there. */
 static bool
-write_from_ram(struct ghost *g, struct shade *s)
+write_from_ram(struct ghost *g, struct shade *s, const struct ghost_event *e)
 {
 	uint32_t i = (uint32_t)(s - g->shades);
+	pack(g, s, e);
 	ram_policy_moved(&g->ram, &s->node, false);
 	uint32_t segment = ghost_write(g, s->bytes, s->in_pieces, ghost_weight(g, s));
 	if (segment == NONE || g->ledger.slots[segment].state < SEGMENT_OPEN)
@@ -296,7 +192,7 @@ touch(struct ghost *g, struct shade *s, const struct ghost_event *e)
 	if (s->in_ram)
 		ram_policy_touch(&s->node);
 	if (!s->on_disk)
-		return !is_refused(g, e) && write_from_ram(g, s);
+		return !is_refused(g, e) && write_from_ram(g, s, e);
 	ghost_fade(g, s);
 	if (!s->in_ram)
 		ghost_promote(g, s);
@@ -497,7 +393,7 @@ ghost_check(const struct ghost *g)
 		used += s->used;
 		assert(!s->used || g->table[ghost_slot(g, s->key)] == i);
 		assert(!s->used || ghost_samples(g, s->key, s->large ? s->sampled_as : 0));
-		assert(!s->large || is_large(g, s->sampled_as));
+		assert(!s->large || ghost_is_large(g, s->sampled_as));
 		assert(!s->in_ram || s->node.twins == ghost_weight(g, s) - 1);
 		large += s->large;
 		assert(s->used == (s->on_disk || s->in_ram));

@@ -32,6 +32,7 @@ struct ghost_options {
 	uint64_t memory_bytes; /* of its RAM tier, as the cache's; 0: it has none */
 	uint32_t max_entries;  /* 0: 32 Ki */
 	bool plain_urls;       /* no URL has variants: each event's url is its key */
+	bool packs;	       /* bodies that are packed lie on its disk so; false: an ordinary cache */
 	bool asked_before;     /* it writes what was asked for before, as cache_expect; false: an ordinary cache */
 };
 struct ghost *ghost_create(const struct ghost_options *o);
@@ -54,6 +55,7 @@ struct ghost_event {
 		behind; /* of a Range behind the first byte, the number of the slice that it counts for, and 1; 0: it
 			  * counts for the key */
 	uint64_t record_bytes; /* what the object takes in the log; GHOST_ASKED: not used */
+	uint64_t packed_bytes; /* what it takes there packed; 0: that is not known, or it is not */
 	uint64_t
 		sampled_as; /* 0: record_bytes; else the size that says whether it is a large one */
 	uint64_t body_bytes;   /* of the whole */
@@ -76,6 +78,7 @@ struct ghost_event {
 	bool joins; /* of a trip to an origin that another event counts: a slice besides the first */
 	bool background; /* no client waited for it */
 	bool whole;	   /* the ghost would fetch the whole if it did not hold it */
+	bool packable; /* packed_bytes are not known, and it would be packed when it is written */
 	bool refused; /* its disk must not have it: what it would fetch stays in RAM, or nowhere */
 };
 
@@ -107,6 +110,8 @@ void ghost_prefetch(const struct ghost *g, uint64_t key);
 void ghost_prefetch_shade(const struct ghost *g, uint64_t key);
 struct ghost_did ghost_see(struct ghost *g, const struct ghost_event *e);
 bool ghost_is_on_disk(const struct ghost *g, uint64_t key);
+/* The event's object takes so much on its disk. */
+uint64_t ghost_disk_bytes(const struct ghost *g, const struct ghost_event *e);
 /* These were purged or invalidated: a URL with all its variants; all
  * of a host; everything. */
 void ghost_forget(struct ghost *g, uint64_t url);

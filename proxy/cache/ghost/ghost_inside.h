@@ -189,7 +189,14 @@ ghost_weight(const struct ghost *g, const struct shade *s)
 	return s->large ? 1 : g->weight;
 }
 
-/* Half as many of those that are not large are in the sample. */
+static inline bool
+ghost_is_large(const struct ghost *g, uint64_t sampled_as)
+{
+	return sampled_as >= atomic_load_explicit(&g->large_bytes, memory_order_relaxed);
+}
+
+/* ghost_sample.c. Half as many of those that are not large are in the sample. */
+enum { GHOST_MOST_HALVINGS = 30 };
 void ghost_halve(struct ghost *g);
 /* Fewer are large: only from this size on. */
 void ghost_raise_large(struct ghost *g, uint64_t bytes);

@@ -27,6 +27,9 @@ enum {
 	ALIGN_EVERY = 64,
 };
 
+/* Packing leaves so much of text, until that is learnt. */
+static const double PLAIN_FIRST = 64 << 10, LEFT_FIRST = 0.3;
+
 static const struct {
 	const char *name;
 	unsigned sightings, disk, memory;
@@ -279,15 +282,15 @@ see(struct whatif_cell *c, struct ghost_event e, struct judged *j)
 {
 	bool over = judge(c, &e, j) && !ghost_is_on_disk(c->ghost, e.key);
 	struct ghost_did did = ghost_see(c->ghost, &e);
-	c->refused += over ? (double)e.record_bytes * did.weight : 0;
+	uint64_t bytes = ghost_disk_bytes(c->ghost, &e);
+	c->refused += over ? (double)bytes * did.weight : 0;
 	c->sent += (double)did.net_bytes;
-	double took = did.wrote ? (double)e.record_bytes * did.weight : 0;
+	double took = did.wrote ? (double)bytes * did.weight : 0;
 	c->admitted += took;
 	if (did.wrote && c->budget.rate)
 		budget_charge(&c->budget, did.written_bytes);
 	if (did.wrote && c->by_turns)
-		turning_charge(&c->turning, e.record_bytes * did.weight,
-			       ghost_turn_bytes(c->ghost));
+		turning_charge(&c->turning, bytes * did.weight, ghost_turn_bytes(c->ghost));
 	if (did.weight < 2)
 		return did.weight; /* it stands for itself: there is no doubt about it */
 	unsigned part = part_of(e.key);
@@ -298,11 +301,26 @@ see(struct whatif_cell *c, struct ghost_event e, struct judged *j)
 	return did.weight;
 }
 
-void
-whatif_see(struct whatif *w, const struct ghost_event *e)
+/* Records that were packed tell how much that leaves; those that will be are taken as so much. */
+static void
+tell_packed(struct whatif *w, struct ghost_event *e)
 {
+	if (e->packed_bytes) {
+		w->plain_bytes += (double)e->record_bytes;
+		w->packed_bytes += (double)e->packed_bytes;
+	} else if (e->packable) {
+		e->packed_bytes = (uint64_t)((double)e->record_bytes * w->packed_bytes / w->plain_bytes);
+	}
+}
+
+void
+whatif_see(struct whatif *w, const struct ghost_event *of)
+{
+	struct ghost_event told = *of;
+	const struct ghost_event *e = &told;
 	if (!whatif_samples(w, e->key, e->sampled_as ? e->sampled_as : e->record_bytes))
 		return;
+	tell_packed(w, &told);
 	tick(w, e->now_s);
 	struct judged j = facts_of(e);
 	uint32_t weight = see(&w->rows[WHATIF_NOW], *e, &j);
@@ -340,60 +358,6 @@ whatif_forget_all(struct whatif *w)
 	for (int i = 0; i < WHATIF_ROWS; i++)
 		if (w->rows[i].ghost)
 			ghost_forget_all(w->rows[i].ghost);
-}
-
-/* ---- what came of it ----------------------------------------------------------------------- */
-
-int64_t
-whatif_net(const struct ghost_stats *s)
-{
-	return (int64_t)(s->avoided_requests - s->extra_requests);
-}
-
-double
-whatif_error(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS])
-{
-	double sum = 0, squares = 0;
-	for (int i = 0; i < WHATIF_PARTS; i++)
-		sum += a[i] - b[i];
-	for (int i = 0; i < WHATIF_PARTS; i++) {
-		double off = a[i] - b[i] - sum / WHATIF_PARTS;
-		squares += off * off;
-	}
-	return 2 * sqrt(squares * WHATIF_PARTS / (WHATIF_PARTS - 1));
-}
-
-void
-whatif_stats(const struct whatif *w, struct whatif_stats *out)
-{
-	const struct whatif_cell *now = &w->rows[WHATIF_NOW];
-	struct ghost_stats is, of_now;
-	ghost_stats(now->ghost, &of_now);
-	*out = (struct whatif_stats){.sample_share = of_now.sample_share,
-				     .off_requests = (double)whatif_net(&of_now),
-				     .memory_bytes = sizeof *w,
-				     .budget_bytes_s = w->o.budget_bytes_s,
-				     .budget_saved_s = w->o.budget_saved_s,
-				     .sightings = now->sightings,
-				     .large_sightings = now->large};
-	for (int i = 0; i < WHATIF_ROWS; i++) {
-		const struct whatif_cell *c = &w->rows[i];
-		if (!c->ghost)
-			continue;
-		ghost_stats(c->ghost, &is);
-		out->entries += is.entries;
-		out->memory_bytes += is.memory_bytes + c->filter_bytes;
-		out->rows[i] = (struct whatif_told){
-			.told = true,
-			.sightings = c->large ? c->large : c->sightings,
-			.disk_bytes = c->disk_bytes,
-			.memory_bytes = c->memory_bytes,
-			.written_bytes = (double)is.written_bytes,
-			.more_requests = (double)(whatif_net(&is) - whatif_net(&of_now)),
-			.more_written = (double)is.written_bytes - (double)of_now.written_bytes,
-			.more_requests_error = whatif_error(c->asked, now->asked),
-			.more_written_error = whatif_error(c->written, now->written)};
-	}
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -475,6 +439,8 @@ whatif_create(const struct whatif_options *o)
 	struct whatif *w = NEW(struct whatif);
 	w->o = *o;
 	w->large_bytes = UINT64_MAX;
+	w->plain_bytes = PLAIN_FIRST;
+	w->packed_bytes = PLAIN_FIRST * LEFT_FIRST;
 	w->o.lent = !o->lent ? LENT : o->lent < RESPITE ? RESPITE : o->lent;
 	w->account = (int64_t)w->o.lent * EVENT;
 	for (int i = 0; w && i < WHATIF_ROWS; i++)

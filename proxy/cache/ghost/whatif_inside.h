@@ -44,13 +44,9 @@ struct whatif {
 	uint64_t events, large_events; /* since the sample was last thinned */
 	uint32_t now_s;
 	double requests, bytes; /* that were answered */
+	double plain_bytes, packed_bytes; /* records that were packed, before and behind that */
 	struct whatif_mark mark;
 };
-
-/* Requests that asked an origin, less those that really did. */
-int64_t whatif_net(const struct ghost_stats *s);
-/* Two standard errors of a difference whose sampled parts are known. */
-double whatif_error(const double a[WHATIF_PARTS], const double b[WHATIF_PARTS]);
 
 /* The smallest sample that one of the rows has is that of all. */
 void whatif_align(struct whatif *w);

@@ -1,135 +1,11 @@
 /* index.c - arrays ordered by tag; see index.h for the idea. */
-#include "proxy/cache/store/index.h"
+#include "proxy/cache/store/index_inside.h"
 
 #include "proxy/base/mem.h"
 
-#include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-enum {
-	SHARD_BITS = 10,
-	SHARDS = 1 << SHARD_BITS,
-	TAG_BITS = 36,
-	OFFSET_BITS = 26,
-	FIRST_SLOTS = 8,
-	SPILL = 24, /* slots behind the last home; more means: grow */
-};
-
-/* tag 36 | offset 26 | hits 2, then segment 16 | generation 6 | length 10: length 0 is empty. */
-struct slot {
-	uint32_t low, high, place;
-};
-
-struct shard {
-	pthread_mutex_t lock;
-	struct slot *slots; /* homes + SPILL */
-	uint32_t homes, used;
-};
-
-struct index {
-	struct shard shards[SHARDS];
-	_Atomic uint64_t count, memory;
-};
-
-/* ---- a slot -------------------------------------------------------------------------------- */
-
-static bool
-is_empty(const struct slot *s)
-{
-	return (s->place & 1023) == 0;
-}
-
-static uint64_t
-word_of(const struct slot *s)
-{
-	return (uint64_t)s->high << 32 | s->low;
-}
-
-static uint64_t
-tag_in(const struct slot *s)
-{
-	return word_of(s) >> (64 - TAG_BITS);
-}
-
-static unsigned
-hits_in(const struct slot *s)
-{
-	return s->low & INDEX_MAX_HITS;
-}
-
-static struct slot
-slot_of(uint64_t tag, const struct locator *at)
-{
-	uint32_t units = (at->bytes + RECORD_UNIT - 1) / RECORD_UNIT;
-	assert(units > 0 && units < 1024 && at->segment < INDEX_MAX_SEGMENTS);
-	assert(at->offset < 1u << OFFSET_BITS);
-	uint64_t word = tag << (64 - TAG_BITS) | (uint64_t)at->offset << 2;
-	return (struct slot){
-		.low = (uint32_t)word,
-		.high = (uint32_t)(word >> 32),
-		.place = at->segment << 16 | (at->generation & INDEX_GENERATION_MASK) << 10 | units,
-	};
-}
-
-static struct locator
-locator_in(const struct slot *s)
-{
-	return (struct locator){
-		.segment = s->place >> 16,
-		.generation = s->place >> 10 & INDEX_GENERATION_MASK,
-		.offset = (uint32_t)(word_of(s) >> 2) & ((1u << OFFSET_BITS) - 1),
-		.bytes = (s->place & 1023) * RECORD_UNIT,
-	};
-}
-
-static bool
-is_at(const struct slot *s, const struct locator *at)
-{
-	struct locator in = locator_in(s);
-	return in.segment == at->segment && in.offset == at->offset &&
-	       in.generation == (at->generation & INDEX_GENERATION_MASK);
-}
-
-/* Of a key that was removed while the index was being filled. No object lies there: a segment ends
- * with its footer. */
-static const struct locator GRAVE = {.segment = INDEX_MAX_SEGMENTS - 1,
-				     .generation = INDEX_GENERATION_MASK,
-				     .offset = (1u << OFFSET_BITS) - 1,
-				     .bytes = RECORD_UNIT};
-
-static bool
-is_grave(const struct slot *s)
-{
-	return s->place >> 16 == GRAVE.segment && is_at(s, &GRAVE);
-}
-
 /* ---- a shard ------------------------------------------------------------------------------- */
-
-static struct shard *
-shard_of(struct index *ix, uint64_t hash_hi)
-{
-	return &ix->shards[hash_hi >> (64 - SHARD_BITS)];
-}
-
-static uint64_t
-tag_of(uint64_t hash_hi)
-{
-	return hash_hi << SHARD_BITS >> (64 - TAG_BITS);
-}
-
-static uint32_t
-home_of(const struct shard *s, uint64_t tag)
-{
-	return (uint32_t)((tag * s->homes) >> TAG_BITS); /* homes < 2^28 */
-}
-
-static uint32_t
-slots_n(const struct shard *s)
-{
-	return s->homes + SPILL;
-}
 
 /* The first slot from the tag's home on that is empty or holds no smaller tag; slots_n: none. */
 static uint32_t
@@ -225,8 +101,8 @@ give_room(struct index *ix, struct shard *s)
 		resize(ix, s, s->homes + s->homes / 4);
 }
 
-static void
-take_room(struct index *ix, struct shard *s)
+void
+index_take_room(struct index *ix, struct shard *s)
 {
 	if (s->homes > 4 * FIRST_SLOTS && s->used < s->homes / 3)
 		resize(ix, s, s->homes / 2);
@@ -375,7 +251,7 @@ remove_if_at(struct index *ix, uint64_t hash_hi, const struct locator *at)
 	if (yes) {
 		erase(s, found);
 		atomic_fetch_sub_explicit(&ix->count, 1, memory_order_relaxed);
-		take_room(ix, s);
+		index_take_room(ix, s);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return yes;
@@ -393,102 +269,6 @@ index_remove_at(struct index *ix, uint64_t hash_hi, const struct locator *at)
 	return remove_if_at(ix, hash_hi, at);
 }
 
-static struct index_entry
-entry_in(const struct index *ix, const struct shard *s, const struct slot *slot)
-{
-	uint64_t number = (uint64_t)(s - ix->shards);
-	return (struct index_entry){
-		.hash_hi = number << (64 - SHARD_BITS) | tag_in(slot)
-								 << (64 - SHARD_BITS - TAG_BITS),
-		.at = locator_in(slot),
-		.hits = hits_in(slot),
-	};
-}
-
-/* A sweep drops entries of one generation of a segment but for those that keep wants, or graves. */
-struct sweep {
-	bool graves;
-	uint32_t segment, generation;
-	bool (*keep)(void *ctx, const struct index_entry *e);
-	void *ctx;
-};
-
-static bool
-goes(const struct sweep *w, const struct slot *slot, const struct index_entry *e)
-{
-	if (is_grave(slot))
-		return w->graves;
-	return !w->graves && e->at.segment == w->segment &&
-	       e->at.generation == (w->generation & INDEX_GENERATION_MASK) &&
-	       !(w->keep && w->keep(w->ctx, e));
-}
-
-/* Rebuilds the shard in place without what goes: entries only ever move towards their homes. */
-static uint64_t
-sweep_shard(struct index *ix, struct shard *s, const struct sweep *w)
-{
-	uint32_t next = 0, before = s->used;
-	for (uint32_t i = 0; i < slots_n(s); i++) {
-		struct slot slot = s->slots[i];
-		if (is_empty(&slot))
-			continue;
-		s->slots[i] = (struct slot){0};
-		struct index_entry e = entry_in(ix, s, &slot);
-		if (goes(w, &slot, &e)) {
-			s->used--;
-			continue;
-		}
-		uint32_t home = home_of(s, tag_in(&slot));
-		next = next > home ? next : home;
-		s->slots[next++] = slot;
-	}
-	take_room(ix, s);
-	return before - s->used;
-}
-
-static uint64_t
-sweep(struct index *ix, const struct sweep *w)
-{
-	uint64_t gone = 0;
-	for (unsigned i = 0; i < SHARDS; i++) {
-		struct shard *s = &ix->shards[i];
-		pthread_mutex_lock(&s->lock);
-		gone += sweep_shard(ix, s, w);
-		pthread_mutex_unlock(&s->lock);
-	}
-	return gone;
-}
-
-uint64_t
-index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
-	    bool (*keep)(void *ctx, const struct index_entry *e), void *ctx)
-{
-	struct sweep w = {false, segment, generation, keep, ctx};
-	uint64_t gone = sweep(ix, &w);
-	atomic_fetch_sub_explicit(&ix->count, gone, memory_order_relaxed);
-	return gone;
-}
-
-void
-index_unbury(struct index *ix)
-{
-	sweep(ix, &(struct sweep){.graves = true}); /* they were not counted */
-}
-
-void
-index_fade(struct index *ix)
-{
-	for (unsigned n = 0; n < SHARDS; n++) {
-		struct shard *s = &ix->shards[n];
-		pthread_mutex_lock(&s->lock);
-		for (uint32_t i = 0; i < slots_n(s); i++) {
-			uint32_t *low = &s->slots[i].low;
-			*low = (*low & ~(uint32_t)INDEX_MAX_HITS) | (*low & INDEX_MAX_HITS) / 2;
-		}
-		pthread_mutex_unlock(&s->lock);
-	}
-}
-
 uint64_t
 index_count(const struct index *ix)
 {
@@ -499,33 +279,4 @@ uint64_t
 index_memory(const struct index *ix)
 {
 	return atomic_load_explicit(&ix->memory, memory_order_relaxed);
-}
-
-void
-index_check(struct index *ix)
-{
-	uint64_t count = 0;
-	for (unsigned n = 0; n < SHARDS; n++) {
-		struct shard *s = &ix->shards[n];
-		pthread_mutex_lock(&s->lock);
-		uint32_t used = 0, graves = 0;
-		const struct slot *last = NULL;
-		for (uint32_t i = 0; i < slots_n(s); i++) {
-			const struct slot *slot = &s->slots[i];
-			if (is_empty(slot))
-				continue;
-			used++;
-			graves += is_grave(slot);
-			assert(!last || tag_in(last) < tag_in(slot));
-			uint32_t home = home_of(s, tag_in(slot));
-			assert(home <= i);
-			for (uint32_t j = home; j < i; j++)
-				assert(!is_empty(&s->slots[j]));
-			last = slot;
-		}
-		assert(used == s->used);
-		count += used - graves;
-		pthread_mutex_unlock(&s->lock);
-	}
-	assert(count == index_count(ix));
 }

@@ -20,6 +20,7 @@
 struct index;
 
 enum { INDEX_GENERATION_MASK = 63, INDEX_MAX_HITS = 3, INDEX_MAX_SEGMENTS = 1 << 16 };
+enum { INDEX_HASH_BITS = 46 }; /* of hash_hi, that it knows: the upper ones */
 
 void index_create(struct index **out);
 void index_destroy(struct index **ix);
@@ -60,6 +61,11 @@ struct index_entry {
 };
 uint64_t index_sweep(struct index *ix, uint32_t segment, uint32_t generation,
 		     bool (*keep)(void *ctx, const struct index_entry *e), void *ctx);
+
+/* The hashes of all entries, as many at once as a shard has: see runs without a lock. What is entered or removed meanwhile
+ * may be there or not. */
+void index_list(struct index *ix, void (*see)(void *ctx, const uint64_t *hash_hi, size_t n),
+		void *ctx);
 
 uint64_t index_count(const struct index *ix);
 uint64_t index_memory(const struct index *ix);

@@ -221,6 +221,7 @@ stored_of_record(struct store *st, struct block *text, const struct record *r)
 	o->pub.terms = r->terms;
 	o->pub.body_bytes = r->body_bytes;
 	o->pub.whole_bytes = r->whole_bytes;
+	atomic_init(&o->pub.plain_bytes, r->plain_bytes);
 	atomic_init(&o->pub.clean_as_of, r->clean_as_of);
 	o->pub.clean_from = r->clean_as_of;
 	o->whole = r->is_inline ? r->body : NULL;
@@ -247,6 +248,7 @@ stored_clone(const struct stored *from)
 	o->pub.terms = from->pub.terms;
 	o->pub.body_bytes = from->pub.body_bytes;
 	o->pub.whole_bytes = from->pub.whole_bytes;
+	atomic_init(&o->pub.plain_bytes, atomic_load(&from->pub.plain_bytes));
 	atomic_init(&o->pub.clean_as_of, atomic_load(&from->pub.clean_as_of));
 	o->pub.clean_from = from->pub.clean_from;
 	o->text = block_ref(from->text);

@@ -138,7 +138,8 @@ record_format(const struct record *r, char *to)
 	le_put64(to + 144, r->clean_as_of);
 	le_put64(to + 152, r->whole_bytes);
 	le_put32(to + 160, (uint32_t)r->tags.n);
-	memset(to + 164, 0, RECORD_HEADER_BYTES - 164);
+	le_put32(to + 164, 0);
+	le_put64(to + 168, r->plain_bytes);
 	char *end = to + RECORD_HEADER_BYTES;
 	put_bytes(&end, r->key.p, r->key.n);
 	put_bytes(&end, r->head.p, r->head.n);
@@ -208,6 +209,7 @@ record_parse(const char *p, size_t n, struct record *out)
 		.is_inline = p[77] != 0,
 		.clean_as_of = le_get64(p + 144),
 		.whole_bytes = le_get64(p + 152),
+		.plain_bytes = le_get64(p + 168),
 		.terms = get_terms(p + 80),
 	};
 	if (!parts_fit(&r, all))

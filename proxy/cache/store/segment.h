@@ -47,7 +47,8 @@
  *     etag_bytes
  * 144 u64 clean_as_of: nothing that was forgotten up to here (forget.h) covers it
  * 152 u64 bytes of the whole body that lies in slices, or of which this is a slice; else 0
- * 160 u32 bytes of tags, u32 0, u64 0. Which slice it is the key says.
+ * 160 u32 bytes of tags, u32 0. Which slice it is the key says.
+ * 168 u64 bytes that a coded body expands to, or why that is not known (object_facts.h)
  * The head is bytes of http/; nothing here looks into it. tags: 4 bytes for each, see forget_tag.
  * fragment table entry (24): u32 segment, u32 generation, u32 offset / ALIGN, u32 bytes, u64 XXH3
  * A fragment is bare body bytes; all of one object have the same length but the last.
@@ -124,6 +125,7 @@ struct record {
 	struct terms terms;
 	uint64_t body_bytes;
 	uint64_t whole_bytes; /* of a body in slices, or of which this is a slice */
+	uint64_t plain_bytes; /* see object_facts.h */
 	uint64_t clean_as_of;
 	uint8_t kind; /* enum object_kind */
 	bool is_inline;

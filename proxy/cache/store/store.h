@@ -155,6 +155,10 @@ bool store_direct(struct store *st, const struct locator *at, struct file_piece 
 bool store_lease(struct store *st, const struct locator *at);
 void store_unlease(struct store *st, const struct locator *at);
 
+/* index_list. Not for workers. */
+void store_list(struct store *st, void (*see)(void *ctx, const uint64_t *hash_hi, size_t n),
+		void *ctx);
+
 /* The least clean_as_of of all records in the log, UINT64_MAX when there are none. */
 uint64_t store_oldest(struct store *st);
 

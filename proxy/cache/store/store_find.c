@@ -32,6 +32,12 @@ store_look(struct store *st, struct twice_key_hash hash, struct locator *out)
 	return index_find(st->index, hash.hi, out) && store_complete(st, known_from, out);
 }
 
+void
+store_list(struct store *st, void (*see)(void *ctx, const uint64_t *hash_hi, size_t n), void *ctx)
+{
+	index_list(st->index, see, ctx);
+}
+
 bool
 store_has(struct store *st, struct twice_key_hash hash)
 {
