@@ -253,7 +253,10 @@ static ssize_t
 note_sent(struct conn *c, ssize_t sent)
 {
 	if (sent >= 0) {
-		metrics_add(c->wire->o.metrics, METRIC_BYTES_TO_CLIENTS, (uint64_t)sent);
+		metrics_add(c->wire->o.metrics,
+			    c->listener->sibling ? METRIC_BYTES_TO_SIBLINGS
+						 : METRIC_BYTES_TO_CLIENTS,
+			    (uint64_t)sent);
 		return sent;
 	}
 	if (errno == EAGAIN || errno == EWOULDBLOCK) {
@@ -420,8 +423,9 @@ conn_free(struct conn *c)
 	assert(w->conn_count > 0);
 	w->conn_count--;
 	conn_peer_address(c, &peer);
-	clients_leave(w->o.clients, (struct sockaddr *)&peer);
-	metrics_add(w->o.metrics, METRIC_CLOSED, 1);
+	clients_leave(conn_clients(w, c->listener), (struct sockaddr *)&peer);
+	if (!c->listener->sibling) /* nobody of those was counted as accepted */
+		metrics_add(w->o.metrics, METRIC_CLOSED, 1);
 	free(c);
 }
 

@@ -68,7 +68,9 @@ enum { SCRATCH_BYTES = 128 << 10, GATHER_MOST = 12 << 10 };
 
 struct wire {
 	struct wire_options o;
+	struct wire_limits sibling_limits; /* of who asks for others (listener.h) */
 	struct wait_list waits[WAIT_KINDS];
+	struct conn *to_rest; /* the next in WAIT_IDLE whose front has not rested */
 	struct conn *conns;
 	struct conn *next_conn; /* whose turn is next where all have theirs: it may go before */
 	unsigned conn_count;
@@ -159,6 +161,9 @@ void conn_wait(struct conn *c, enum waiting what);
 /* For conn.c: the lists of those that wait. */
 void conn_waits_enter(struct conn *c, enum waiting what);
 void conn_waits_leave(struct conn *c); /* may be in none */
+/* The tick: fronts of connections that have been idle for CONN_RESTS_MS rest. */
+enum { CONN_RESTS_MS = 1000 };
+void conn_waits_rest(struct wire *w, int64_t now);
 /* Nothing more is sent to the client; what it sends is still read. */
 void conn_end_output(struct conn *c);
 /* The connection is driven later in this round of the loop. */
@@ -235,5 +240,18 @@ ssize_t conn_write_file(struct conn *c, const struct file_piece *piece);
 int conn_flush(struct conn *c);
 /* WAIT_SEND, WAIT_STUCK: by how much less the client has not acknowledged than when it began. */
 int conn_taken(const struct conn *c);
+
+/* Among whom somebody at that listener counts. */
+static inline struct clients *
+conn_clients(const struct wire *w, const struct listener *l)
+{
+	return l->sibling ? w->o.siblings : w->o.clients;
+}
+
+static inline const struct wire_limits *
+conn_limits(const struct conn *c)
+{
+	return c->listener->sibling ? &c->wire->sibling_limits : &c->wire->o.limits;
+}
 
 #endif

@@ -1,5 +1,6 @@
 /* conn_waits.c - a list for each kind of wait, oldest first, and what it tells other workers. */
 #include "proxy/wire/conn.h"
+#include "proxy/wire/front.h"
 
 #include "proxy/base/clock.h"
 #include "proxy/wire/room.h"
@@ -35,6 +36,8 @@ conn_waits_leave(struct conn *c)
 	if (!c->wait_prev)
 		return;
 	bool first = l->first == c;
+	if (c->wire->to_rest == c)
+		c->wire->to_rest = c->wait_next;
 	assert(l->count > 0);
 	l->count--;
 	*c->wait_prev = c->wait_next;
@@ -60,6 +63,18 @@ conn_waits_enter(struct conn *c, enum waiting what)
 	*l->last = c;
 	l->last = &c->wait_next;
 	l->count++;
+	if (what == WAIT_IDLE && !c->wire->to_rest)
+		c->wire->to_rest = c;
 	if (l->first == c)
 		say_room(c->wire);
+}
+
+void
+conn_waits_rest(struct wire *w, int64_t now)
+{
+	for (struct conn *c; (c = w->to_rest) && now - c->wait_since_ms >= CONN_RESTS_MS;) {
+		w->to_rest = c->wait_next;
+		if (c->front->rest)
+			c->front->rest(c);
+	}
 }

@@ -36,6 +36,8 @@ struct front { /* constant */
 	/* The client is told to send its next requests by another connection, if the protocol can say
 	 * that between two answers; may free it. NULL: it cannot. */
 	void (*leave)(struct conn *c);
+	/* It has been idle for a while: memory that the next request has anew goes. NULL: there is none. */
+	void (*rest)(struct conn *c);
 	/* Bytes of memory that its requests hold and that can be had back; NULL: nobody counts them. */
 	size_t (*held)(const struct conn *c);
 	/* Aborts if an invariant of its session fails between two events. O(1). */

@@ -219,7 +219,7 @@ wait_for_head(struct conn *c, bool answered)
 static void
 drive(struct conn *c)
 {
-	size_t most = c->wire->o.limits.head_bytes + 1;
+	size_t most = conn_limits(c)->head_bytes + 1;
 	if (c->waiting == WAIT_LINGER) {
 		conn_linger(c);
 		return;

@@ -22,14 +22,13 @@ static bool
 settle(struct h1_stream *s)
 {
 	struct conn *c = s->conn;
-	struct wire *w = c->wire;
 	bool up = c->waiting == WAIT_BODY;
 	if (!up && !waiting_is_send(c->waiting))
 		return true;
 	struct pace *p = up ? &s->upward : &s->downward;
 	*p = measure(s);
-	return pace_keeps(p, w->o.limits.least_rate, up ? w->o.limits.body_ms : w->o.limits.send_ms,
-			  !up);
+	const struct wire_limits *l = conn_limits(c);
+	return pace_keeps(p, l->least_rate, up ? l->body_ms : l->send_ms, !up);
 }
 
 bool
@@ -40,7 +39,7 @@ h1_pace_is_slow(const struct conn *c)
 		return true;
 	assert(s && (c->waiting == WAIT_BODY || waiting_is_send(c->waiting)));
 	struct pace p = measure(s);
-	return pace_is_slow(&p, c->wire->o.limits.least_rate);
+	return pace_is_slow(&p, conn_limits(c)->least_rate);
 }
 
 /* A client is slow: what it sends is a fault that serve answers, what it takes ends here. */
@@ -88,7 +87,7 @@ void
 h1_pace_wait(struct h1_stream *s, enum waiting what)
 {
 	struct conn *c = s->conn;
-	const struct wire_limits *l = &c->wire->o.limits;
+	const struct wire_limits *l = conn_limits(c);
 	enum waiting was = (enum waiting)c->waiting;
 	/* A tunnel, however it waits; else where serve and the client may be silent for long, both. */
 	if (s->tunnel || what == WAIT_TUNNEL) {

@@ -135,9 +135,10 @@ first_line(struct str head)
 }
 
 static const struct fault *
-parse(struct wire *w, struct str scheme, struct str head, struct stream_request *r)
+parse(struct conn *c, struct str head, struct stream_request *r)
 {
-	const struct wire_limits *l = &w->o.limits;
+	struct wire *w = c->wire;
+	const struct wire_limits *l = conn_limits(c);
 	/* The target is part of the head: a smaller limit of the head limits it too. */
 	struct h1_limits limits = {
 		.head_bytes = l->head_bytes,
@@ -154,7 +155,7 @@ parse(struct wire *w, struct str scheme, struct str head, struct stream_request 
 		return fault;
 	/* The scheme is the listener's, not an absolute-form target's: else a plain client
 	 * could fill the keys of https. */
-	r->rq.scheme = scheme;
+	r->rq.scheme = c->listener->scheme;
 	r->body_bytes = r->rq.framing == FRAMING_LENGTH	   ? r->rq.content_length
 			: r->rq.framing == FRAMING_CHUNKED ? LENGTH_UNKNOWN
 							   : 0;
@@ -210,7 +211,8 @@ h1_request_begin(struct conn *c, struct str head, const struct fault *fault)
 	conn_consume(c, eaten); /* serve may ask for the body at once */
 	r->arena = arena;
 	r->line = first_line(head);
-	r->fault = fault ? fault : parse(w, c->listener->scheme, head, r);
+	r->fault = fault ? fault : parse(c, head, r);
+	r->sibling = c->listener->sibling;
 	if (!r->fault && !conn_is_for(c, r->rq.authority))
 		r->fault = &fault_MISDIRECTED;
 	if (r->fault)
@@ -247,7 +249,7 @@ hopeless_line(struct conn *c, struct str in, size_t from)
 bool
 h1_request_next(struct conn *c)
 {
-	const struct wire_limits *l = &c->wire->o.limits;
+	const struct wire_limits *l = conn_limits(c);
 	struct str in = conn_input(c);
 	size_t skip = h1_skip_empty_lines(in.p, in.n);
 	if (skip) {

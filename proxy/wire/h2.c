@@ -304,6 +304,14 @@ again(struct conn *c)
 }
 
 static void
+rest(struct conn *c)
+{
+	struct h2 *h2 = c->session;
+	if (h2 && !h2->count && is_out(h2) && !nghttp2_session_want_write(h2->ng))
+		h2_memory_rest(&h2->held.session);
+}
+
+static void
 drain(struct conn *c)
 {
 	struct h2 *h2 = c->session;
@@ -338,6 +346,7 @@ const struct front h2_front = {
 	.give_way = give_way,
 	.drain = drain,
 	.leave = drain,
+	.rest = rest,
 	.held = h2_held_bytes,
 	.check = check,
 };

@@ -260,6 +260,7 @@ shared_create(void)
 	/* h2_guard counts these, and knows more of them. */
 	nghttp2_option_set_stream_reset_rate_limit(s->option, 1 << 30, 1 << 30);
 	nghttp2_option_set_builtin_recv_extension_type(s->option, NGHTTP2_PRIORITY_UPDATE);
+	s->pages = h2_pages_create();
 	s->record = mem_alloc(H2_RECORD);
 	s->nva = mem_alloc(H2_LINES_MOST * sizeof *s->nva);
 	return s;
@@ -274,6 +275,7 @@ h2_shared_destroy(struct h2_shared **sp)
 		return;
 	nghttp2_session_callbacks_del(s->callbacks);
 	nghttp2_option_del(s->option);
+	h2_pages_destroy(&s->pages);
 	free(s->record);
 	free(s->nva);
 	free(s->shares);
@@ -298,11 +300,13 @@ h2_session_create(struct conn *c)
 		{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)w->o.limits.head_bytes},
 		{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
 	};
-	if (nghttp2_session_server_new2(&h2->ng, w->h2->callbacks, h2, w->h2->option) ||
+	nghttp2_mem mem = h2_memory_begin(&h2->held.session, w->h2->pages);
+	if (nghttp2_session_server_new3(&h2->ng, w->h2->callbacks, h2, w->h2->option, &mem) ||
 	    nghttp2_submit_settings(h2->ng, NGHTTP2_FLAG_NONE, settings,
 				    sizeof settings / sizeof settings[0]) ||
 	    nghttp2_session_set_local_window_size(h2->ng, NGHTTP2_FLAG_NONE, 0, H2_BODY_WINDOW))
 		abort();
+	h2_memory_made(&h2->held.session);
 	metrics_add(w->o.metrics, METRIC_H2_CONNECTIONS, 1);
 	c->session = h2;
 	return h2;
@@ -319,6 +323,7 @@ h2_session_destroy(struct h2 *h2)
 	assert(h2->held.bytes == 0);
 	buf_fini(&h2->out);
 	nghttp2_session_del(h2->ng);
+	h2_memory_end(&h2->held.session);
 	h2->conn->session = NULL;
 	free(h2);
 }

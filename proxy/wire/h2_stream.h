@@ -6,6 +6,7 @@
  *	h2_request.c  heads and bodies of requests; stream_body, stream_took
  *	h2_work.c     the requests under way, and those whose fetch goes on without them
  *	h2_held.c     what they hold in memory, and who gives way
+ *	h2_memory.c   where the memory of libnghttp2 lies
  *	h2_answer.c   heads of answers, interim ones; stream_head and the other calls of serve
  *	h2_send.c     pulls bodies of answers from serve, and gathers frames into writes
  *	h2_trailers.c fields behind a body
@@ -24,6 +25,7 @@
 #include "proxy/serve/stream.h"
 #include "proxy/wire/conn.h"
 #include "proxy/wire/h2.h"
+#include "proxy/wire/h2_memory.h"
 #include "proxy/wire/pace.h"
 
 #include <nghttp2/nghttp2.h>
@@ -111,6 +113,7 @@ struct h2_held {      /* by all requests of a connection, and what lasts of them
 	size_t bytes; /* in memory */
 	unsigned
 		behind; /* requests that are not begun before others have gone on (h2_held_may_begin) */
+	struct h2_memory session; /* where that of ng lies */
 };
 
 /* Arenas of requests that ended before serve's work for them did: it counts on. Room for h2->most. */
@@ -156,6 +159,7 @@ struct h2 { /* conn->session */
 struct h2_shared {
 	nghttp2_session_callbacks *callbacks;
 	nghttp2_option *option;
+	struct h2_pages *pages;
 	char *record;	       /* H2_RECORD, for the time of one write */
 	nghttp2_nv *nva;       /* H2_LINES_MOST */
 	size_t held;	       /* by all of this worker's */

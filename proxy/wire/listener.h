@@ -1,4 +1,4 @@
-/* listener.h - one entry of `listen`: what is spoken there.
+/* listener.h - one entry of `listen`, or fleet.listen: what is spoken there.
  *
  * Threads   a listener is constant while any worker listens or has a client of it; all share it.
  */
@@ -17,6 +17,8 @@ struct listener {
 	bool h2;		/* HTTP/2 from the first byte on */
 	bool proxied;		/* for trusted forwarders only, which say by the PROXY protocol who
 				 * the client is */
+	bool sibling; /* for nodes of the fleet, each of whose requests says for whom it is; by
+				 * HTTP/1.1 alone */
 };
 
 #endif

@@ -32,6 +32,7 @@ enum {
 	LAST_MOST = 8192,
 	LINGER_MS = 2000,
 	HOPS_MOST = 8,
+	HOP_BYTES = 9 << 10,
 	JUDGED_MOST = 16,
 	JUDGED_AFTER = 8,
 	WARNED_MS = 10000,
@@ -77,7 +78,7 @@ find_slow(struct wire *w, enum waiting kind)
 		struct conn *c = l->first;
 		if (!c || c->driving || now - c->wait_since_ms < l->judged_ms)
 			break;
-		if (c->front->is_slow(c))
+		if (!c->listener->sibling && c->front->is_slow(c))
 			return c;
 		c->front->timeout(c);
 	}
@@ -91,10 +92,17 @@ find_idle(const struct wire *w)
 {
 	struct conn *c = w->waits[WAIT_IDLE].first;
 	for (int i = 0; c && i < JUDGED_MOST; i++, c = c->wait_next) {
-		if (!c->driving && !conn_has_come(c))
+		if (!c->driving && !c->listener->sibling && !conn_has_come(c))
 			return c;
 	}
 	return NULL;
+}
+
+/* Siblings take no places of clients, and give none. */
+static struct conn *
+client_or_none(struct conn *c)
+{
+	return c && !c->listener->sibling ? c : NULL;
 }
 
 /* The connection that is missed least: of clients that may be gone, of those that ask for nothing,
@@ -103,9 +111,10 @@ static struct conn *
 missed_least(struct wire *w)
 {
 	struct wait_list *l = w->waits;
-	struct conn *c = older(l[WAIT_LINGER].first, l[WAIT_GONE].first);
+	struct conn *c = client_or_none(older(l[WAIT_LINGER].first, l[WAIT_GONE].first));
 	if (!c || c->driving)
-		c = older(find_idle(w), older(l[WAIT_HEAD].first, l[WAIT_HANDSHAKE].first));
+		c = client_or_none(
+			older(find_idle(w), older(l[WAIT_HEAD].first, l[WAIT_HANDSHAKE].first)));
 	if (!c || c->driving)
 		c = find_slow(w, WAIT_BODY);
 	if (!c || c->driving)
@@ -170,8 +179,8 @@ wire_arrive(struct wire *w, const struct arrival *a)
 {
 	const struct sockaddr *peer = (const struct sockaddr *)&a->peer;
 	conn_check_wire(w);
-	enum clients_entry in = clients_enter(w->o.clients, peer);
-	if (in == CLIENTS_FULL) {
+	enum clients_entry in = clients_enter(conn_clients(w, a->listener), peer);
+	if (in == CLIENTS_FULL && !a->listener->sibling) {
 		int at = a->hops < HOPS_MOST ? room_find(w->o.room, now_ms()) : -1;
 		if (at >= 0 && (unsigned)at != w->o.worker &&
 		    room_hand_over(w->o.room, (unsigned)at, a))
@@ -350,6 +359,7 @@ void
 wire_tick(struct wire *w, int64_t now)
 {
 	conn_check_wire(w);
+	conn_waits_rest(w, now);
 	for (int kind = WAIT_NOTHING + 1; kind < WAIT_KINDS; kind++) {
 		struct wait_list *l = &w->waits[kind];
 		for (struct conn *c; (c = l->first) && is_due(l, c, now);) {
@@ -377,6 +387,11 @@ static void
 set_limits(struct wire *w)
 {
 	const struct wire_limits *l = &w->o.limits;
+	/* A head that a client may send, and the field of the hop; and a sibling waits for its client. */
+	w->sibling_limits = *l;
+	w->sibling_limits.head_bytes += HOP_BYTES;
+	w->sibling_limits.field_count += l->field_count < FIELDS_MAX;
+	w->sibling_limits.least_rate = 0;
 	const int64_t limits[WAIT_KINDS] = {
 		[WAIT_HANDSHAKE] = l->header_ms,
 		[WAIT_HEAD] = l->header_ms,

@@ -53,8 +53,10 @@ struct wire_options {
 	struct metrics *metrics;
 	struct arena_pool *arenas;
 	struct clients *clients; /* shared by all workers */
-	struct room *room;	 /* the same; joined by the caller, and left after wire_destroy */
-	unsigned worker;	 /* which one this is, there */
+	struct clients *
+		siblings; /* the same, of those that come to a sibling listener; NULL: nobody does */
+	struct room *room; /* the same; joined by the caller, and left after wire_destroy */
+	unsigned worker;   /* which one this is, there */
 	/* These may speak the PROXY protocol; borrowed until wire_destroy or wire_settle. */
 	const struct network *forwarders;
 	unsigned forwarder_count;
