@@ -50,6 +50,27 @@ print_logs(FILE *to, const struct study *s)
 	}
 }
 
+/* The words for how types are known. */
+static const char *
+text_is_told_by(const struct study *s)
+{
+	if (!s->screen.typed)
+		return "by the ends of paths";
+	return s->screen.ended ? "by types, and by the ends of paths where there is none"
+			       : "by types";
+}
+
+static void
+print_text(FILE *to, const struct study *s)
+{
+	const struct catalogue_facts *l = &s->log;
+	if (l->packable_bytes > 0)
+		fprintf(to,
+			"  text that is packed: %.1f%% of bytes, %s; taken to become %.0f%% of that\n",
+			percent(l->packable_bytes, l->bytes), text_is_told_by(s),
+			percent(l->packed_bytes, l->packable_bytes));
+}
+
 static void
 print_log_facts(FILE *to, const struct study *s)
 {
@@ -60,6 +81,7 @@ print_log_facts(FILE *to, const struct study *s)
 		count(l->urls, c), units_say_bytes_more(l->bytes, (char[UNITS_BYTES]){0}));
 	fprintf(to, "  asked for once: %.1f%% of URLs, %.1f%% of bytes\n",
 		percent(l->once_urls, l->urls), percent(l->once_bytes, l->bytes));
+	print_text(to, s);
 	bool first = true;
 	for (enum screening k = SCREENING_TAKEN + 1; k < SCREENING_COUNT; k++) {
 		if (!s->screen.counts[k])
@@ -294,6 +316,51 @@ say_keys(const struct teller *t, const struct study *s)
 		    "answers with status 200, 203, 206 or 304 may be stored.");
 }
 
+/* Of the main disk's first row that packs. */
+static void
+say_packing_saves(const struct teller *t, const struct study *s)
+{
+	char a[UNITS_BYTES], b[UNITS_BYTES];
+	for (unsigned i = 0; i < s->rows_n; i++) {
+		const struct study_row *r = &s->rows[i];
+		if (r->facts.packing_saved_bytes <= 0)
+			continue;
+		say(t,
+		    "Packing: %s writes %s, which would be %s more if the same objects were written as they came. all is an ordinary "
+		    "cache, which packs nothing; +packing=off: nor does the policy.",
+		    r->spec.text, units_say_bytes_more(r->facts.written_bytes, a),
+		    units_say_bytes_more(r->facts.packing_saved_bytes, b));
+		return;
+	}
+}
+
+static void
+say_packing(const struct teller *t, const struct study *s, const struct study_options *o)
+{
+	char shares[PACKED_TEXT];
+	uint64_t taken = s->screen.counts[SCREENING_TAKEN];
+	uint64_t known = s->screen.typed + s->screen.ended;
+	if (o->screen.packed.off)
+		say(t, "Nothing is packed: --packing off, or compress.cpu: 0%%.");
+	if (o->screen.packed.off || !study_has_urls(s))
+		return;
+	if (known < taken)
+		say(t,
+		    "Of %.0f%% of the requests nothing tells the type; these are not packed. "
+		    "--field type=NAME names a column of Content-Type.",
+		    percent((double)(taken - known), (double)taken));
+	say_packing_saves(t, s);
+	if (s->log.packable_bytes <= 0)
+		return;
+	say(t, "Packing leaves of bodies of 1 KiB to 1 MiB: %s%s.",
+	    o->screen.packed.shares_n ? "as --packing says; else " : "", packed_say(shares));
+	if (s->screen.says_coding < taken)
+		say(t,
+		    "%sext comes without a coding (Content-Encoding), for the log does not say it; if "
+		    "its server had coded it: --packing off. A column of them: --field coding=NAME.",
+		    s->screen.says_coding ? "Where the log is silent, t" : "T");
+}
+
 /* A log of twice, or of another cache with Cache-Status. */
 static void
 say_told(const struct teller *t, const struct study *s)
@@ -345,6 +412,7 @@ account_assumptions(const struct study *s, const struct study_options *o,
 	say_times(&t, s, o);
 	say_keys(&t, s);
 	say_told(&t, s);
+	say_packing(&t, s, o);
 	say_baseline(&t, s, o);
 	if (o->base.lru)
 		say(&t, "Eviction is plain LRU over bodies, for comparison with other simulators; "

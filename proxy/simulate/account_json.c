@@ -71,6 +71,8 @@ traffic(const struct study *s)
 	json_object_set_new(t, "once_urls", real(l->once_urls));
 	json_object_set_new(t, "once_bytes", real(l->once_bytes));
 	json_object_set_new(t, "versions", real(l->versions));
+	json_object_set_new(t, "packable_bytes", real(l->packable_bytes));
+	json_object_set_new(t, "packed_bytes", real(l->packed_bytes));
 	json_object_set_new(t, "sample_share", real(l->sample_share));
 	json_object_set_new(t, "large_urls", real(l->large_urls));
 	return t;
@@ -94,6 +96,7 @@ add_facts(json_t *row, const struct policy_facts *f)
 				    json_integer((json_int_t)f->choice.changes));
 	}
 	json_object_set_new(row, "written_bytes", real(f->written_bytes));
+	json_object_set_new(row, "packing_saved_bytes", real(f->packing_saved_bytes));
 	json_object_set_new(row, "written_bytes_error", real(f->written_error));
 	json_object_set_new(row, "written_in_vain_objects", real(f->once_written_objects));
 	json_object_set_new(row, "origin_requests", real(f->origin_requests));

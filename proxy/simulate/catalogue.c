@@ -1,5 +1,6 @@
 /* catalogue.c - a table of URLs, and the histograms that its rows fill. */
 #include "proxy/simulate/catalogue.h"
+#include "proxy/simulate/packed.h"
 #include "proxy/simulate/steps.h"
 
 #include "proxy/base/mem.h"
@@ -30,6 +31,7 @@ struct row {
 	uint32_t version, versions; /* versions: of the first pass */
 	uint32_t life;		    /* seconds and one; 0: not known */
 	struct heard heard;	    /* of purges, in this pass */
+	uint16_t packed;	    /* as of visit.h: the last that was told */
 	uint8_t told;		    /* how often in a row: other */
 	bool is_sure, was_checked, has_bytes;
 	bool large; /* it stands for itself alone */
@@ -273,7 +275,8 @@ take_whole(struct catalogue *c, struct row *r, uint64_t bytes)
 static bool
 take_size(struct catalogue *c, struct row *r, const struct visit *v, const struct catalogue_news *n)
 {
-	if (!n->has_bytes || v->kind == VISIT_CHECKED)
+	bool is_other = n->bytes != r->bytes && n->bytes != r->other;
+	if (!n->has_bytes || v->kind == VISIT_CHECKED || (n->is_copy && r->has_bytes && is_other))
 		return false;
 	if (!r->has_bytes) {
 		r->has_bytes = true;
@@ -355,8 +358,7 @@ row_of(struct catalogue *c, uint64_t key, uint64_t bytes, bool only_known)
 static void
 note_last(struct catalogue *c, struct row *r, struct visit *v)
 {
-	uint32_t gap_s = v->now_s > r->last_s ? v->now_s - r->last_s : 0;
-	bool fresh = v->fresh_s == UINT32_MAX || gap_s < v->fresh_s;
+	bool fresh = v->fresh_s == UINT32_MAX || v->now_s < r->last_s + (uint64_t)v->fresh_s;
 	v->since = r->last_visit && !v->changed && fresh ? c->visits - r->last_visit : 0;
 	r->last_visit = c->visits;
 	r->last_s = v->now_s;
@@ -378,22 +380,24 @@ place_part(struct row *r, struct visit *v, bool has_at)
 }
 
 static void
-take_life(struct row *r, struct visit *v, const struct catalogue_news *n)
+take_terms(struct row *r, struct visit *v, const struct catalogue_news *n)
 {
 	if (n->has_life)
 		r->life = v->fresh_s < UINT32_MAX ? v->fresh_s + 1 : 0;
 	else if (r->life)
 		v->fresh_s = r->life - 1;
+	if (n->has_packed && v->kind <= VISIT_PART) /* a 304 may say no type, or another one */
+		r->packed = n->packed;
+	v->packed = r->packed;
 }
 
 void
 catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n)
 {
 	uint64_t key = v->key.hi | !v->key.hi;
-	bool only_known = v->kind == VISIT_HEAD;
-	struct row *r = v->kind == VISIT_PASSED
-				? NULL
-				: row_of(c, key, n->has_bytes ? n->bytes : 0, only_known);
+	struct row *r = v->kind == VISIT_PASSED ? NULL
+						: row_of(c, key, n->has_bytes ? n->bytes : 0,
+							 v->kind == VISIT_HEAD);
 	v->bytes = n->bytes;
 	c->visits++;
 	if (!c->again)
@@ -403,12 +407,11 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 		v->kind = VISIT_PASSED; /* nobody has asked for it otherwise, so far */
 	if (!r)
 		return;
-	take_life(r, v, n);
-	if (v->kind == VISIT_HEAD) { /* it changes nothing */
-		v->bytes = r->bytes;
-		v->large = r->large;
-		return;
-	}
+	take_terms(r, v, n);
+	v->bytes = r->bytes;
+	v->large = r->large;
+	if (v->kind == VISIT_HEAD)
+		return; /* it changes nothing */
 	v->changed = take_size(c, r, v, n);
 	if (r->version == 0 && !c->again)
 		r->first = r->bytes;
@@ -425,7 +428,6 @@ catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news 
 	}
 	note_last(c, r, v);
 	v->bytes = r->bytes;
-	v->large = r->large;
 	v->version = r->version + r->heard.times;
 	place_part(r, v, n->has_at);
 	v->validator = r->was_checked ? v->version + 1 : 0;
@@ -445,8 +447,7 @@ catalogue_rewind(struct catalogue *c)
 		r->has_bytes = r->is_sure = false;
 		r->bytes = r->versions ? r->first : r->largest;
 		r->other = r->told = 0;
-		r->at = r->last_visit = 0;
-		r->life = 0;
+		r->at = r->last_visit = r->life = 0;
 		r->heard = (struct heard){0};
 	}
 }
@@ -484,10 +485,12 @@ catalogue_facts(const struct catalogue *c, struct catalogue_facts *out)
 		double w = weight(c, r), bytes = (double)r->bytes * w;
 		unsigned k = log2_of(r->count - 1);
 		out->bytes += bytes;
-		if (r->bytes > out->largest_bytes)
-			out->largest_bytes = r->bytes;
-		if (r->bytes < out->smallest_bytes)
-			out->smallest_bytes = r->bytes;
+		uint64_t packed = packed_bytes(r->bytes, r->packed);
+		out->packable_bytes += packed < r->bytes ? bytes : 0;
+		out->packed_bytes += packed < r->bytes ? (double)packed * w : 0;
+		out->largest_bytes = r->bytes > out->largest_bytes ? r->bytes : out->largest_bytes;
+		out->smallest_bytes =
+			r->bytes < out->smallest_bytes ? r->bytes : out->smallest_bytes;
 		out->once_bytes += r->count == 1 ? bytes : 0;
 		out->by_count[k] += w;
 		out->by_count_bytes[k] += bytes;

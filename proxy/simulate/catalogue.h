@@ -24,13 +24,16 @@ void catalogue_destroy(struct catalogue **c);
 void catalogue_prefetch(const struct catalogue *c, uint64_t key);
 
 /* bytes: what the log said, or has_bytes is false; whole_size: of the object, not of what was sent.
- * Completes v: bytes, at, validator, version, since, tracked, large, first, changed, again,
+ * Completes v: bytes, packed, at, validator, version, since, tracked, large, first, changed, again,
  * softened, and fresh_s where that was not told. */
 struct catalogue_news {
 	uint64_t bytes;
 	bool has_bytes, whole_size, has_at; /* has_at: v->at is where it begins, not a guess */
-	bool has_life;	/* v->fresh_s was told; else the last one that was told of the URL counts */
-	bool validated; /* an origin said that a copy of it was still good */
+	bool has_life; /* v->fresh_s was told; else the last one that was told of the URL counts */
+	bool has_packed; /* packed: what packing leaves of it, in thousandths; 0: it is not packed */
+	uint16_t packed;
+	bool is_copy; /* a cache sent it, perhaps in another coding: a size that only it tells is no version */
+	bool validated;	      /* an origin said that a copy of it was still good */
 	struct purged purged; /* that cover the URL so far */
 };
 void catalogue_see(struct catalogue *c, struct visit *v, const struct catalogue_news *n);
@@ -49,7 +52,9 @@ struct catalogue_facts {
 	uint64_t largest_bytes, smallest_bytes; /* of all URLs */
 	uint64_t visits; /* all, whether their URLs are in the sample or not */
 	double urls, once_urls, bytes, once_bytes; /* distinct; asked for once */
-	double versions;			   /* changes of a size */
+	double packable_bytes,
+		packed_bytes; /* of those: that would be packed, before and behind it */
+	double versions;      /* changes of a size */
 	double returns; /* requests whose size is not that of the one before, but of an earlier one */
 	/* By how often a URL is asked for: 1, 2, 3-4, 5-8...: URLs, their bytes, their requests. */
 	double by_count[CATALOGUE_LOG2], by_count_bytes[CATALOGUE_LOG2],

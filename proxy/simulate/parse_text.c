@@ -107,6 +107,10 @@ take_extras(struct str rest, struct entry *e)
 			e->cache = value;
 		if (str_eq(name, STR("range")))
 			e->range = value;
+		if (str_eq(name, STR("type")))
+			e->type = value;
+		if (str_eq(name, STR("coding")))
+			e->coding = value.n ? value : STR("-");
 		if (str_eq(name, STR("life")))
 			e->has_lifetime = value_number(value, &e->lifetime_s);
 		if (str_eq(name, STR("var")))

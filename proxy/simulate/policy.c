@@ -11,6 +11,7 @@
 #include "proxy/simulate/joins.h"
 #include "proxy/simulate/limit.h"
 #include "proxy/simulate/lru.h"
+#include "proxy/simulate/packed.h"
 #include "proxy/simulate/ram_turn.h"
 
 #include <math.h>
@@ -19,11 +20,8 @@
 enum {
 	HEAD_BYTES = 200,     /* of a stored head, whose fields no log tells */
 	SLICE_KEY_BYTES = 64, /* more than the URL's: the version and the number */
-	PART_SHIFT = 3,
-	AHEAD_FAR = 20,
-	AHEAD_NEAR = 8,
-	AHEAD_SIGHTS = 12,
 };
+enum { PART_SHIFT = 3, AHEAD_FAR = 20, AHEAD_NEAR = 8, AHEAD_SIGHTS = 12 };
 
 struct policy {
 	struct policy_spec o;
@@ -53,6 +51,7 @@ ghost_options(const struct policy_spec *o, uint32_t most_rows)
 		.memory_bytes = o->memory_bytes,
 		.max_entries = most_rows,
 		.plain_urls = true,
+		.packs = !o->packs_not,
 		.asked_before = o->sightings > 1};
 }
 
@@ -176,9 +175,11 @@ see(struct policy *p, const struct ghost_event *e)
 	struct ghost_did did = p->ghost ? ghost_see(p->ghost, e) : lru_see(p->lru, e);
 	if (did.wrote && p->o.budget_bytes_s)
 		budget_charge(&p->budget, did.written_bytes);
+	uint64_t bytes = p->ghost ? ghost_disk_bytes(p->ghost, e) : e->record_bytes;
 	if (did.wrote && sights_are_by_turns(p->sights))
-		sights_charge(p->sights, e->record_bytes * did.weight,
+		sights_charge(p->sights, bytes * did.weight,
 			      p->ghost ? ghost_turn_bytes(p->ghost) : 0);
+	p->n.packing_saved_bytes += did.wrote ? (double)(e->record_bytes - bytes) * did.weight : 0;
 	if (p->choosing) {
 		choosing_see(p->choosing, e, &did);
 		choosing_turn(p->choosing, sights_number(p->sights), e->now_s, &p->rule);
@@ -190,6 +191,8 @@ static void
 visit_whole(struct policy *p, const struct visit *v, struct ghost_event *e)
 {
 	e->record_bytes = cache_record_bytes(v->key_bytes, HEAD_BYTES, v->bytes);
+	e->packed_bytes =
+		cache_record_bytes(v->key_bytes, HEAD_BYTES, packed_bytes(v->bytes, v->packed));
 	e->body_bytes = e->origin_bytes = v->bytes;
 	struct ghost_did did = see(p, e);
 	struct outcome o = {.answer = did.answer,
@@ -374,10 +377,9 @@ visit_head(struct policy *p, const struct visit *v)
 				.purge_now = 1,
 				.deed = GHOST_ASKED,
 				.refused = true};
-	struct ghost_did did = {.answer = GHOST_PASSED, .weight = 1};
+	const struct ghost_did passed = {.answer = GHOST_PASSED, .weight = 1};
 	p->is_joined = false;
-	if (p->ghost)
-		did = see(p, &e);
+	struct ghost_did did = p->ghost ? see(p, &e) : passed;
 	struct outcome o = {.answer = did.answer,
 			    .weight = did.weight,
 			    .origin_requests = did.answer >= GHOST_VALIDATED};
@@ -388,9 +390,7 @@ visit_head(struct policy *p, const struct visit *v)
 static void
 count_passed(struct policy *p, const struct visit *v)
 {
-	p->n.passed++;
-	p->n.missed++;
-	p->n.origin_requests++;
+	p->n.passed++, p->n.missed++, p->n.origin_requests++;
 	p->n.origin_bytes += (double)v->sent;
 	p->n.missed_sent_bytes += (double)v->sent;
 }

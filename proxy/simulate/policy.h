@@ -28,6 +28,7 @@ struct policy_spec {
 	uint64_t disk_bytes, memory_bytes;
 	double urls; /* of the log; 0: not known */
 	bool lru;
+	bool packs_not; /* what is written: as an ordinary cache, and as without the proxy's `compress` */
 	bool in_one_piece; /* large bodies too: as where origins have no ranges or no strong validators */
 };
 
@@ -56,6 +57,7 @@ struct policy_facts {
 	double origin_requests, origin_bytes; /* of bodies; slices take several requests */
 	double missed_sent_bytes;	      /* of answers that needed the origin */
 	double written_bytes, written_objects;
+	double packing_saved_bytes;  /* that written_bytes were more without it */
 	double once_written_objects; /* ... that the log never asked for again; with two passes */
 	double hit_ratio, byte_hit_ratio;
 	/* One standard error of the sampling; 0: there was none. */

@@ -12,7 +12,7 @@ enum { LEAST_CAPACITY = 1000 };
 static const char help[] =
 	"all, 2, 3, ..., auto or bound; then +large=3 (bodies over 64KiB), +capacity=10M or a share of the URLs, +fpr=1%, +rotate=auto|24h, "
 	"+filter=pair|counting|stable|scalable|exact, +max=1MiB, +exp=64KiB, "
-	"+budget=10MiB, +slices=off, +eviction=twice|lru, +ram=1GiB or a share of the disk, +disk=100GiB";
+	"+budget=10MiB, +slices=off, +packing=off, +eviction=twice|lru, +ram=1GiB or a share of the disk, +disk=100GiB";
 
 static int
 set_filter(struct policy_spec *p, const char *value)
@@ -99,6 +99,10 @@ set(struct policy_spec *p, const char *name, const char *value)
 		p->in_one_piece = strcmp(value, "off") == 0;
 		return p->in_one_piece || strcmp(value, "on") == 0 ? 0 : -1;
 	}
+	if (strcmp(name, "packing") == 0) {
+		p->packs_not = strcmp(value, "off") == 0;
+		return p->packs_not || strcmp(value, "on") == 0 ? 0 : -1;
+	}
 	if (strcmp(name, "eviction") == 0) {
 		p->lru = strcmp(value, "lru") == 0;
 		return p->lru || strcmp(value, "twice") == 0 ? 0 : -1;
@@ -116,7 +120,8 @@ set_rule(struct policy_spec *p, const char *word)
 	char *end;
 	p->bound = strcmp(word, "bound") == 0;
 	p->sightings = 1;
-	if (p->bound || strcmp(word, "all") == 0)
+	p->packs_not = strcmp(word, "all") == 0;
+	if (p->bound || p->packs_not)
 		return 0;
 	p->chooses = strcmp(word, "auto") == 0;
 	if (p->chooses) {

@@ -176,6 +176,9 @@ set_text(struct entry *e, enum role role, struct str v)
 	case ROLE_RANGE:
 		e->range = v;
 		break;
+	case ROLE_TYPE:
+		e->type = v;
+		break;
 	case ROLE_VARIANT:
 		e->variant = v;
 		break;
@@ -193,6 +196,8 @@ set_text(struct entry *e, enum role role, struct str v)
 bool
 roles_set(struct entry *e, enum role role, struct str v)
 {
+	if (role == ROLE_CODING) /* a column with nothing in it says that there is none */
+		e->coding = is_absent(v) ? STR("-") : v;
 	if (is_absent(v))
 		return true;
 	switch (role) {

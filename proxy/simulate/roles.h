@@ -46,6 +46,11 @@
 		"x-edge-result-type", "cache_status", "cacheStatus")                                 \
 	X(LIFETIME, "lifetime", "life", "ttl", "max_age", "lifetime")                                \
 	X(VARIANT,  "variant",  "var", "variant")                                                    \
+	X(TYPE,     "type",     "sent_http_content_type", "content_type", "contentType",             \
+		"resp_content_type", "response_content_type", "EdgeResponseContentType",             \
+		"sc-content-type", "mime_type", "mimeType", "http.response.mime_type")               \
+	X(CODING,   "coding",   "sent_http_content_encoding", "content_encoding", "contentEncoding", \
+		"resp_content_encoding", "response_content_encoding", "sc-content-encoding")         \
 	X(PURGE,    "purge",    "purge")                                                             \
 	X(RANGE,    "range",    "sent_http_content_range", "content_range", "range", "http_range",   \
 		"clientRequestRange", "request_range")

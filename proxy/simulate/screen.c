@@ -156,6 +156,18 @@ lifetime_of(const struct screen *s, const struct entry *e, struct str target)
 	return otherwise;
 }
 
+static void
+take_packed(struct screen *s, const struct entry *e, const struct route *route, struct str path,
+	    struct catalogue_news *n)
+{
+	struct packed_told t = packed_tell(&s->o.packed, route, e, path);
+	s->n.typed += t.from == PACKED_TYPED;
+	s->n.ended += t.from == PACKED_ENDED;
+	s->n.says_coding += t.says_coding;
+	n->has_packed = t.from != PACKED_UNKNOWN;
+	n->packed = t.thousandths;
+}
+
 /* n: NULL, for a URL that is purged. */
 static enum screening
 find_key(struct screen *s, const struct entry *e, struct visit *v, struct catalogue_news *n)
@@ -185,6 +197,8 @@ find_key(struct screen *s, const struct entry *e, struct visit *v, struct catalo
 		buf_add_str(&s->key, e->variant);
 		v->key = twice_key_hash_of(&s->o.seed, s->key.p, s->key.n);
 	}
+	if (n)
+		take_packed(s, e, route, str_before(rq.path_query, '?'), n);
 	v->key_bytes = s->key.n < UINT16_MAX ? (uint16_t)s->key.n : UINT16_MAX;
 	v->fresh_s = lifetime_of(s, e, rq.path_query);
 	s->n.with_query += memchr(rq.path_query.p, '?', rq.path_query.n) != NULL;
@@ -283,6 +297,7 @@ judge_told(struct screen *s, const struct entry *e, const struct told *t, struct
 	v->joined = t->joined;
 	v->fetched = t->asked && !t->joined;
 	n->validated = t->validated;
+	n->is_copy = t->hit;
 	n->has_life = e->has_lifetime;
 	s->n.told++;
 	return r;

@@ -8,6 +8,7 @@
 
 #include "proxy/simulate/catalogue.h"
 #include "proxy/simulate/entry.h"
+#include "proxy/simulate/packed.h"
 
 struct config;
 
@@ -47,6 +48,7 @@ struct screen_options {
 	unsigned skip_n, only_n;
 	struct screen_lifetime lifetimes[SCREEN_LIFETIMES_MOST]; /* the first that fits */
 	unsigned lifetimes_n;					 /* 0: for ever */
+	struct packed_options packed;
 };
 
 struct screen;
@@ -68,8 +70,10 @@ struct screen_facts {
 	uint64_t fractions;	 /* whose time is finer than a second */
 	uint64_t with_lifetime;
 	uint64_t no_status;
-	uint64_t told;	     /* of whose answer the log says what the cache did with it */
-	uint64_t tag_purges; /* by tags, which no line has */
+	uint64_t told;	       /* of whose answer the log says what the cache did with it */
+	uint64_t typed, ended; /* whose type the log says; is told by the end of the path */
+	uint64_t says_coding;  /* ... whether it came in a coding */
+	uint64_t tag_purges;   /* by tags, which no line has */
 };
 void screen_facts(const struct screen *s, struct screen_facts *out);
 

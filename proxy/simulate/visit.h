@@ -25,6 +25,7 @@ struct visit {
 	uint32_t version;
 	uint32_t client;
 	uint16_t key_bytes;
+	uint16_t packed; /* thousandths of the object that packing leaves; 0: it is not packed */
 	uint8_t kind;
 	uint64_t
 		since; /* visits from the one before for its URL to this one; 0: that could not be of use */
