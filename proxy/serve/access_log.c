@@ -104,7 +104,7 @@ access_log(struct txn *t)
 	at = 0;
 	const struct field *trace = fields_next_named(&t->rq.fields, STR("traceparent"), &at);
 	struct stream_link link;
-	stream_peer(t->stream, peer);
+	txn_peer(t, peer);
 	stream_link(t->stream, &link);
 	t->cs.detail = t->detail;
 	cache_status_format(&t->cs, &cache);

@@ -8,6 +8,7 @@ ANSWER(RAM, RAM_HITS, "a stored object in RAM, a range of it, or a HEAD of it")
 ANSWER(DISK, DISK_HITS, "a stored object on disk, a range of it, or a HEAD of it")
 ANSWER(MISS, MISSES,
        "fetched from the origin for this request")
+ANSWER(SIBLING, SIBLING, "the node of the fleet that owns the URL had it, or fetched it")
 ANSWER(COALESCED, COALESCED, "another request's fetch brought it: this one asked no origin")
 ANSWER(REVALIDATED, REVALIDATED, "a stored object of which the origin said 304 just now")
 ANSWER(STALE, STALE_SERVED,

@@ -51,7 +51,26 @@ failed(struct backend *b, const struct fetch_result *r, int64_t now_ms)
 	upstream_failed(b->group, &b->try, r, now_ms);
 }
 
-static const struct backend_kind of_group = {
+static void
+apart(struct backend *b)
+{
+	upstream_apart(b->group, &b->try);
+}
+
+static int64_t
+usual_ms(const struct backend *b, bool *several)
+{
+	return upstream_usual_ms(b->group, several);
+}
+
+static void
+queue(const struct backend *b, struct fetch_request *r)
+{
+	r->share = upstream_share(b->group);
+	r->group = b->group;
+}
+
+static const struct backend_kind of_servers = {
 	.begin = begin,
 	.another = another,
 	.end = end,
@@ -60,13 +79,16 @@ static const struct backend_kind of_group = {
 	.measures = measures,
 	.answered = answered,
 	.failed = failed,
+	.apart = apart,
+	.usual_ms = usual_ms,
+	.queue = queue,
 };
 
 void
 backend_of_group(struct backend *b, struct upstream *group, uint64_t key, struct source from)
 {
 	assert(group && (!b->kind || b->group == group));
-	b->kind = &of_group;
+	b->kind = &of_servers;
 	b->group = group;
 	b->try.key = key;
 	b->try.from = from;

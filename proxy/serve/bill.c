@@ -7,6 +7,7 @@
 #include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/serve/fill_inside.h"
+#include "proxy/serve/packing.h"
 #include "proxy/serve/sight.h"
 
 #include <assert.h>
@@ -132,6 +133,15 @@ say_sighting(const struct sighting *s, struct ghost_event *e)
 	e->first = s->kind == SIGHTING_RANGE_FIRST;
 }
 
+/* As it lies here; 0: it was not packed. */
+static uint64_t
+packed_bytes(const struct object *o)
+{
+	return o->terms.flags & TERMS_PACKED
+		       ? cache_record_bytes(o->key.n, o->head.n, o->body_bytes)
+		       : 0;
+}
+
 void
 bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 {
@@ -147,6 +157,8 @@ bill_hit(const struct txn *t, const struct object *o, uint64_t body_bytes)
 		.url = url_of(t->serve->shelves->seed, t->route, t->key.primary,
 			      key_primary(&t->key)),
 		.record_bytes = bytes,
+		.packed_bytes = packed_bytes(o),
+		.packable = !o->on_disk && packing_is_meant(t->serve, &o->terms, body_bytes),
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
 		.request = whole ? bill_request(t) : 0,
@@ -190,6 +202,7 @@ bill_fetch(const struct fill *f, enum ghost_deed deed, uint64_t body_bytes, uint
 		.record_bytes = bytes,
 		.sampled_as = whole,
 		.body_bytes = body_bytes,
+		.packable = packing_is_meant(f->serve, &f->terms, body_bytes),
 		.origin_bytes = origin_bytes,
 		.request = whole ? f->filed.request : 0,
 		.sightings = sightings_of(f, deed),

@@ -17,7 +17,9 @@
 #include "proxy/serve/stream.h"
 
 struct body;
+struct coded;
 struct flight_reader;
+struct plain;
 struct walk;
 
 /* Whether bytes of an answer count as sent from the cache. */
@@ -65,6 +67,10 @@ struct body {
 	uint64_t flight_bytes; /* that a flight brought before */
 	/* its slices, */
 	struct walk *walk; /* owned */
+	/* the same in another form (plain.h), */
+	struct plain *plain; /* owned */
+	/* coded on its way (coded.h), */
+	struct coded *coded; /* owned */
 	/* a flight, */
 	struct flight_reader *reader;
 	struct flight_reader *second; /* a fetch beside it, for it drips (beside.h) */
@@ -98,6 +104,7 @@ uint64_t body_from_cache(const struct body *b, bool hit, uint64_t sent);
 /* body_stored.c: what is stored. o: its owner's reference, which outlives the body. */
 void body_of_object(struct body *b, struct cache *c, struct mailbox *home, struct object *o);
 void body_of_slices(struct body *b); /* of b->walk */
+void body_of_plain(struct body *b);  /* of b->plain */
 /* body_flight.c: takes *reader, which becomes NULL. */
 void body_of_flight(struct body *b, struct flight_reader **reader);
 /* text stays its owner's, and outlives the body. */

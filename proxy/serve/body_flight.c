@@ -111,7 +111,7 @@ trailers(void *ctx)
 	t->text.n = 0;
 	if (b->reader)
 		trailers_pass(flight_trailers(flight_of(b->reader)), route->response,
-			      &t->settings->tags, &t->text);
+			      &t->settings->tags, b->coded != NULL, &t->text);
 	return buf_str(&t->text);
 }
 

@@ -2,6 +2,8 @@
 #include "proxy/serve/body.h"
 
 #include "proxy/base/file_piece.h"
+#include "proxy/serve/coded.h"
+#include "proxy/serve/plain.h"
 #include "proxy/serve/walk.h"
 
 /* ---- one object ---------------------------------------------------------------------------- */
@@ -109,6 +111,33 @@ body_of_slices(struct body *b)
 	b->source = &of_slices;
 }
 
+/* ---- one object in another form ------------------------------------------------------------ */
+
+static enum stream_pull
+read_plain(struct body *b, size_t most, struct str *pieces, unsigned *n)
+{
+	uint64_t left = b->until - b->at;
+	switch (plain_read(b->plain, b->at, left < most ? (size_t)left : most, &pieces[0])) {
+	case PLAIN_READY:
+		*n = pieces[0].n > 0;
+		b->at += pieces[0].n;
+		return *n ? STREAM_PULL_SOME : STREAM_PULL_END;
+	case PLAIN_LATER:
+		return STREAM_PULL_LATER;
+	case PLAIN_FAILED:
+		break;
+	}
+	return STREAM_PULL_ERROR;
+}
+
+static const struct body_source of_plain = {.counts = BODY_FROM_CACHE, .read = read_plain};
+
+void
+body_of_plain(struct body *b)
+{
+	b->source = &of_plain;
+}
+
 /* ---- the end of any ------------------------------------------------------------------------ */
 
 void
@@ -119,7 +148,10 @@ body_end(struct body *b)
 		flight_leave(&b->reader);
 	if (b->second)
 		flight_leave(&b->second);
+	if (b->coded)
+		coded_end(&b->coded);
 	walk_end(&b->walk);
+	plain_end(&b->plain);
 	buf_fini(&b->parts.text);
 	if (!b->read_out)
 		body_done(&b->read);

@@ -37,7 +37,7 @@ is_news(struct fill *f, const struct response *rs)
 }
 
 bool
-doubt_is_for_all(struct fill *f, const struct response *rs)
+doubt_is_for_all(struct fill *f, const struct response *rs, bool one_form)
 {
 	struct response whole = *rs;
 	struct buf names = {0};
@@ -45,7 +45,7 @@ doubt_is_for_all(struct fill *f, const struct response *rs)
 	enum storable s = keep_judge(f, &whole, false, now_s());
 	bool ok = storable_is_yes(s) || s == STORABLE_NO_FRESHNESS || s == STORABLE_CREDENTIAL ||
 		  s == STORABLE_NO_USE;
-	ok = ok && keep_names(f, &rs->fields, &names) &&
+	ok = ok && keep_names(f, &rs->fields, one_form, &names) &&
 	     str_eq(buf_str(&names), buf_str(&f->variants.names));
 	buf_fini(&names);
 	return ok;
@@ -105,7 +105,7 @@ bool
 doubt_asks_elsewhere(struct fill *f, int status)
 {
 	bool is_page = status == 200 || status == 206;
-	if (!is_page || !f->backend.try.stays || !backend_another(&f->backend, now_ms()))
+	if (!is_page || !backend_stays(&f->backend) || !backend_another(&f->backend, now_ms()))
 		return false;
 	metrics_add(f->serve->metrics, METRIC_ORIGIN_RETRIES, 1);
 	return true;

@@ -13,7 +13,7 @@
 
 /* Nothing of what this 206 says keeps it from those whom the whole was for. That it says nothing of
  * freshness does not matter: the head of the whole does. */
-bool doubt_is_for_all(struct fill *f, const struct response *rs);
+bool doubt_is_for_all(struct fill *f, const struct response *rs, bool one_form);
 /* f asked for slices of what o is the head of and was answered rs, which is worth a (not
  * SLICES_IT); for_all: others might be answered with it too. */
 void doubt_head(struct fill *f, struct object *o, const struct response *rs, enum slices_answer a,

@@ -19,7 +19,7 @@
 
 #include <assert.h>
 
-enum { REST_MS = 1000 };
+enum { REST_MS = 1000, SILENT_MS = 1000 };
 
 static const struct fetch_events events; /* at the end: what comes back */
 
@@ -44,17 +44,6 @@ abandon(struct fill *f, int status, const char *word)
 	fill_free(f);
 }
 
-/* Nobody reads it, and nobody will: who came between a look and the end of the flight would be
- * cut. */
-static bool
-is_left(struct fill *f)
-{
-	if (flight_readers(f->flight))
-		return false;
-	flights_close(f->flight);
-	return flight_readers(f->flight) == 0;
-}
-
 /* Room in the window again, or nobody reads any more: is it worth going on? Not for what a client
  * cut at once, or it could make us fetch and write a whole object for a few bytes. */
 static void
@@ -72,7 +61,7 @@ on_wake(void *ctx)
 			fill_ask(f, &events); /* it was refused before */
 		return;
 	}
-	if (f->stage != FILL_WHOLE && !fill_is_worth_the_rest(f) && is_left(f)) {
+	if (f->stage != FILL_WHOLE && !fill_is_worth_the_rest(f) && fill_is_left(f)) {
 		abandon(f, 0, "abandoned");
 		return;
 	}
@@ -148,8 +137,7 @@ fill_slices(struct txn *t, struct flight *flight, struct object *o, uint64_t num
 	bool has_begun = t->state == TXN_SEND; /* its client has bytes of this version */
 	f->sighting = *by;
 	run_of_slices(f, o, number, end, each, has_begun);
-	f->backend.try.home = is_beside ? 0 : o->terms.server;
-	f->backend.try.stays = has_begun;
+	backend_prefer(&f->backend, is_beside ? 0 : o->terms.server, has_begun);
 	fill_set_out(f, &events);
 }
 
@@ -169,11 +157,21 @@ fill_rest(struct txn *t)
 	struct fill *f = begin(t, FILL_MISS, flight_of(t->body.reader));
 	intake_begin(&f->in, same.body_bytes);
 	f->in.came = f->in.stored = t->body.at;
-	f->backend.try.home = server;
-	f->backend.try.stays = true;
+	backend_prefer(&f->backend, server, true);
 	fill_publish(f, &same);
 	fill_set_out(f, &events);
 	return true;
+}
+
+/* Another one is asked instead. f may be gone then. */
+static void
+turn_away(struct fill *f)
+{
+	fetch_cancel(&f->fetch);
+	if (backend_another(&f->backend, now_ms()))
+		fill_ask(f, &events);
+	else
+		abandon(f, 502, "no-answer");
 }
 
 void
@@ -308,12 +306,20 @@ on_head(void *ctx, const struct response *rs)
 	struct fill *f = ctx;
 	fill_check(f);
 	assert(f->fetch && f->stage != FILL_WHOLE);
-	if (f->backend.try.refused)
+	bool answers = backend_answers(&f->backend, rs, now_ms());
+	if (backend_is_across(&f->backend))
+		metrics_add(f->serve->metrics, answers ? METRIC_ZONE_ANSWERED : METRIC_ZONE_IN_VAIN,
+			    1);
+	if (!answers) {
+		turn_away(f);
+		return;
+	}
+	if (backend_is_refused(&f->backend))
 		fill_count_request(f);
 	fill_note_answer(f, rs);
 	if (rs->status == 101) {
 		f->tunnel = true;
-		upstream_apart(f->backend.group, &f->backend.try);
+		backend_apart(&f->backend);
 	}
 	if (f->stage == FILL_ARRIVING)
 		go_on_with(f, rs);
@@ -340,7 +346,12 @@ on_body(void *ctx, const char *p, size_t n)
 		return false;
 	}
 	f->taken = 0;
-	metrics_add(f->serve->metrics, METRIC_BYTES_FROM_ORIGIN, n);
+	if (backend_is_sibling(&f->backend))
+		f->asked_us = now_us();
+	metrics_add(f->serve->metrics,
+		    backend_is_sibling(&f->backend) ? METRIC_BYTES_FROM_SIBLINGS
+						    : METRIC_BYTES_FROM_ORIGIN,
+		    n);
 	keep_progress(f);
 	came(f);
 	return true;
@@ -387,9 +398,11 @@ resumes(struct fill *f, const struct fetch_result *r)
 	bool broke = r->end == FETCH_TRUNCATED || r->end == FETCH_READ_TIMEOUT;
 	if (!(broke || (r->end == FETCH_STALLED && !f->run)) || !resume_may(f))
 		return false;
-	if (broke)
+	if (broke) {
+		if (backend_is_sibling(&f->backend)) /* that may be gone for good */
+			backend_another(&f->backend, now_ms());
 		fill_ask(f, &events);
-	else if (flight_readers(f->flight) > 1) /* one of them may be too slow for the others */
+	} else if (flight_readers(f->flight) > 1) /* one of them may be too slow for the others */
 		fill_ask_again(f, now_ms() + REST_MS);
 	return true;
 }
@@ -408,6 +421,20 @@ goes_on(struct fill *f, const struct fetch_result *r)
 		return true;
 	}
 	return resumes(f, r);
+}
+
+/* A trip that has no fetch any more goes on, or ends. */
+static void
+fails(struct fill *f, const struct fetch_result *r)
+{
+	fill_count_failure(f, r);
+	if (goes_on(f, r))
+		return;
+	bool blameless = fill_is_blameless(r->end);
+	if (f->stage == FILL_ASKING && r->status && r->end != FETCH_YIELDED)
+		keep_rest(f, r->status, blameless);
+	flight_fail(f->flight, fill_failure(f, r), r->word, blameless ? 0 : blame_of(f));
+	fill_free(f);
 }
 
 static void
@@ -433,23 +460,32 @@ on_done(void *ctx, const struct fetch_result *r)
 		fill_free(f);
 		return;
 	}
-	if (f->stage == FILL_WHOLE) {
+	if (f->stage == FILL_WHOLE)
 		fails_whole(f);
-		return;
+	else
+		fails(f, r);
+}
+
+/* It lets others go on with what they began: only who has heard nothing for longer than it fails is taken away; of a body
+ * the rest comes from elsewhere, or it is waited for. */
+void
+fill_leave_siblings(struct serve *s, int64_t now)
+{
+	const struct fetch_result silent = {
+		.end = FETCH_READ_TIMEOUT, .status = 504, .word = "read-timeout"};
+	struct fill *next;
+	for (struct fill *f = s->fills; f; f = next) {
+		next = f->next;
+		if (!f->fetch || !backend_is_sibling(&f->backend) || f->taken > 0 ||
+		    backend_is_well(&f->backend, now) || now_us() - f->asked_us <= SILENT_MS * 1000)
+			continue;
+		if (f->stage == FILL_ASKING) {
+			turn_away(f);
+		} else if (run_leads(f) || resume_may(f)) {
+			fetch_cancel(&f->fetch);
+			fails(f, &silent);
+		}
 	}
-	fill_count_failure(f, r->end);
-	if (goes_on(f, r))
-		return;
-	if (r->end != FETCH_ABORTED)
-		log_debug("origin %s: %s (%s) for %.*s, request %.*s",
-			  origin_url(backend_origin(&f->backend)), r->word,
-			  r->detail ? r->detail : "", STR_ARG(f->rq.target),
-			  STR_ARG(f->outgoing.request_id));
-	bool blameless = fill_is_blameless(r->end);
-	if (f->stage == FILL_ASKING && r->status && r->end != FETCH_YIELDED)
-		keep_rest(f, r->status, blameless);
-	flight_fail(f->flight, fill_failure(f, r), r->word, blameless ? 0 : blame_of(f));
-	fill_free(f);
 }
 
 static const struct fetch_events events = {

@@ -41,6 +41,8 @@ void fill_body_gone(struct fill *f);
 
 /* Whether somebody, on whichever worker, still reads what a fill of this one brings. */
 bool fill_is_read(const struct serve *s);
+/* Now and then: what a sibling that is not well any more was asked, and has not begun to answer, is asked of another one. */
+void fill_leave_siblings(struct serve *s, int64_t now_ms);
 /* Memory of ended fills that was kept for the next ones. */
 void fill_free_spares(struct serve *s);
 /* All of the worker's fills end without storing: the worker is closing. */

@@ -3,6 +3,7 @@
  */
 #include "proxy/serve/fill_inside.h"
 
+#include "proxy/base/log.h"
 #include "proxy/base/network.h"
 #include "proxy/cache/store/object_facts.h"
 #include "proxy/http/head.h"
@@ -10,6 +11,7 @@
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/resume.h"
 #include "proxy/serve/run.h"
+#include "proxy/serve/sibling_word.h"
 
 #include <assert.h>
 
@@ -34,6 +36,7 @@ ask_for_less(struct fill *f, struct outgoing_asks *out, char range[RESUME_RANGE_
 	     struct field fields[FIELDS_MAX])
 {
 	struct response stored;
+	out->class = f->asked.class != CODING_UNCLASSED ? &f->asked.class : NULL;
 	if (f->kind == FILL_SLICES) {
 		run_ask(f, out, range, RESUME_RANGE_BYTES);
 		return;
@@ -66,16 +69,19 @@ fill_patience(void *fill, int64_t most_ms)
 	bool several;
 	if (!method_is_safe(f->rq.method))
 		return 0;
-	int64_t usual_ms = upstream_usual_ms(f->backend.group, &several);
+	int64_t usual_ms = backend_usual_ms(&f->backend, &several);
 	return herd_patience_ms(usual_ms, several, most_ms);
 }
 
 void
 fill_count_request(struct fill *f)
 {
-	metrics_add(f->serve->metrics, METRIC_ORIGIN_REQUESTS, 1);
+	metrics_add(f->serve->metrics,
+		    backend_is_sibling(&f->backend) ? METRIC_HOPS_SENT : METRIC_ORIGIN_REQUESTS, 1);
+	if (backend_is_across(&f->backend))
+		metrics_add(f->serve->metrics, METRIC_ZONE_ASKED, 1);
 	histogram_raise(&measures_of(f)->requests, 1);
-	f->backend.try.refused = false;
+	backend_was_heard(&f->backend);
 }
 
 /* All who read may be gone. */
@@ -90,7 +96,7 @@ fill_yield(struct fill *f)
 void
 fill_count_end(struct fill *f, enum fetch_end end)
 {
-	if (f->backend.try.refused && end != FETCH_QUEUE_FULL)
+	if (backend_is_refused(&f->backend) && end != FETCH_QUEUE_FULL)
 		fill_count_request(f);
 }
 
@@ -121,13 +127,22 @@ fill_is_blameless(enum fetch_end end)
 }
 
 void
-fill_count_failure(struct fill *f, enum fetch_end end)
+fill_count_failure(struct fill *f, const struct fetch_result *r)
 {
+	enum fetch_end end = r->end;
+	if (end != FETCH_ABORTED)
+		log_debug("origin %s: %s (%s) for %.*s, request %.*s",
+			  origin_url(backend_origin(&f->backend)), r->word,
+			  r->detail ? r->detail : "", STR_ARG(f->rq.target),
+			  STR_ARG(f->outgoing.request_id));
 	if (end == FETCH_QUEUE_FULL) {
 		metrics_add(f->serve->metrics, METRIC_ORIGIN_REFUSED, 1);
 	} else if (end != FETCH_ABORTED && end != FETCH_YIELDED && end != FETCH_STALLED &&
 		   end != FETCH_HUNG && end != FETCH_NO_LENGTH) {
-		metrics_add(f->serve->metrics, METRIC_ORIGIN_ERRORS, 1);
+		metrics_add(f->serve->metrics,
+			    backend_is_sibling(&f->backend) ? METRIC_HOPS_FAILED
+							    : METRIC_ORIGIN_ERRORS,
+			    1);
 		histogram_raise(&measures_of(f)->errors, 1);
 	}
 }
@@ -153,16 +168,21 @@ ask(struct fill *f, const struct fetch_events *events, bool refused)
 	ask_for_less(f, &asks, range, fields);
 	struct str primary = key_primary(&f->key);
 	struct buf *lines = &f->serve->lines;
-	outgoing_fields(&f->outgoing, primary, &asks, lines);
+	bool sibling = backend_is_sibling(&f->backend);
+	if (sibling)
+		sibling_add_question(f, &asks, lines);
+	else
+		outgoing_fields(&f->outgoing, primary, &asks, lines);
 	size_t lines_bytes = lines->n;
 	/* An answer that may be stored is asked for by its key: the rest of the URL must not matter. */
-	struct str target = outgoing_target(&f->outgoing, primary, lines);
-	f->asked = outgoing_asked(&f->outgoing, &asks);
+	struct str target =
+		sibling ? f->rq.path_query : outgoing_target(&f->outgoing, primary, lines);
+	f->asked.fields = outgoing_asked(&f->outgoing, &asks);
 	struct fetch_request r = {
 		.origin = backend_origin(&f->backend),
 		.method = f->rq.method_name,
 		.target = target,
-		.host = outgoing_host(&f->outgoing, primary),
+		.host = sibling ? f->rq.authority : outgoing_host(&f->outgoing, primary),
 		.fields = {lines->p, lines_bytes},
 		.framing = f->kind == FILL_PASS ? f->rq.framing : FRAMING_NONE,
 		.content_length = is_at_hand(f)
@@ -173,9 +193,8 @@ ask(struct fill *f, const struct fetch_events *events, bool refused)
 		.upgrade = f->upgrade,
 		.route = (unsigned)((uintptr_t)f->route >> 4), /* any number of its own */
 		.refused = refused,
-		.share = upstream_share(f->backend.group),
-		.group = f->backend.group,
 	};
+	backend_queue(&f->backend, &r);
 	f->request_time = now_s();
 	f->asked_us = now_us();
 	if (!refused)
@@ -210,7 +229,8 @@ fill_note_answer(struct fill *f, const struct response *rs)
 	backend_answered(&f->backend, rs->status, wait_us, now_ms());
 	histogram_add(&measures_of(f)->wait_us, (uint64_t)wait_us);
 	histogram_raise(&measures_of(f)->answers[measures_class(rs->status)], 1);
-	if (called_may_tell(backend_origin(&f->backend), rs->status))
+	if (!backend_is_sibling(&f->backend) &&
+	    called_may_tell(backend_origin(&f->backend), rs->status))
 		look_how_called(f, rs);
 }
 
@@ -239,13 +259,30 @@ source_of(const struct fill *f)
 	};
 }
 
+/* Before the group. Of a body in slices the owner is asked too, whoever had its head. */
+static void
+choose_siblings(struct fill *f)
+{
+	struct chart *c = f->serve->fleet.chart;
+	if (!c)
+		return;
+	if (f->asked.elsewhere)
+		backend_of_owners(&f->backend, c, f->key.primary.hi, now_ms());
+	else if (f->kind == FILL_MISS && f->asked.moved)
+		backend_of_former(
+			&f->backend, c,
+			&(struct backend_lack){f->key.primary.hi, f->key.hash.hi, f->asked.of_node},
+			now_ms());
+}
+
 void
 fill_set_out(struct fill *f, const struct fetch_events *events)
 {
 	struct backend *b = &f->backend;
 	assert(!b->kind);
 	if (f->object && f->object->kind == OBJECT_SLICED)
-		b->try.home = f->object->terms.server;
+		backend_prefer(b, f->object->terms.server, false);
 	backend_of_group(b, f->settings->groups[f->route->group], f->key.primary.lo, source_of(f));
+	choose_siblings(f);
 	ask(f, events, !backend_begin(b, now_ms()));
 }

@@ -12,6 +12,8 @@ fill_on_interim(void *ctx, const struct response *rs)
 {
 	struct fill *f = ctx;
 	struct buf head = {0};
+	if (backend_is_sibling(&f->backend) && rs->status == 102)
+		return; /* it has to ask somebody itself */
 	struct field_block_writer w;
 	field_block_begin(&w, &head, rs->status, rs->reason);
 	for (unsigned i = 0; i < rs->fields.n; i++)
@@ -94,7 +96,8 @@ read_answer(struct fill *f, const struct response *rs, fill_use_fn *use)
 	}
 	keep_invalidated(f, rs);
 	keep_rest(f, 502, false);
-	fill_count_failure(f, FETCH_PROTOCOL);
+	fill_count_failure(f,
+			   &(struct fetch_result){.end = FETCH_PROTOCOL, .word = "bad-response"});
 	return false;
 }
 

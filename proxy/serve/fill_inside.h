@@ -27,8 +27,23 @@ struct fill_claims {
 	uint64_t aside;		   /* of what the address that asks may have written */
 	_Atomic uint64_t *turn;	   /* our slot of shelves.writing, or NULL; what we wrote there */
 	uint64_t turn_word;
+	bool packs;	   /* it is packed before it goes there */
 	struct alarm rest; /* nobody took anything for a while: is it so still? */
 	uint64_t rested_at;
+};
+
+/* Of what the origin is sent. */
+struct fill_asked {
+	uint64_t fields;      /* outgoing_asked: those that are not in the key */
+	unsigned class;	      /* of codings that it is asked for (coding_class) */
+	bool by_coding;	      /* clients of other codings are not to get what comes (form.h) */
+	struct object *other; /* what lies here in another coding; a reference; NULL: nothing */
+	uint64_t of_node;     /* the sibling that asks for this, which has it not; 0: none does */
+	bool moved;	      /* what is not here may be with the node that owned the key before; */
+	bool elsewhere;	      /* the node that owns the key is asked (sibling.h); */
+	bool cold; /* of whose answer no copy is kept: it says so, or this node asks for the first time in a while; */
+	bool had,
+		on_disk; /* it had that in its cache, so that no origin was asked; and on its disk */
 };
 
 /* The rest of a body that broke off (resume.h). */
@@ -71,7 +86,7 @@ struct fill {
 	struct request rq;
 	const struct route *route;
 	struct outgoing outgoing; /* what the origin is sent */
-	uint64_t asked;		  /* outgoing_asked: of that, what is not in the key */
+	struct fill_asked asked;
 	uint64_t begun; /* cache_now() when the request left, or when its object was clean */
 	struct variants variants; /* of the marker that the request met */
 	uint32_t landed;	  /* keep_landed() when it was looked for */
@@ -81,7 +96,7 @@ struct fill {
 	char request_id[REQUEST_ID_MOST];
 	struct backend backend; /* who is asked */
 	int64_t request_time;
-	int64_t asked_us; /* when the question now under way was put */
+	int64_t asked_us; /* when the question now under way was put; or more of its body came, from a sibling */
 
 	struct sighting_facts facts; /* of the request, for the rule of admission */
 	struct sighting sighting;    /* what the rule says; recorded once, when the head is here */
@@ -118,8 +133,8 @@ void fill_count_end(struct fill *f, enum fetch_end end);
 int fill_failure(const struct fill *f, const struct fetch_result *r);
 /* The origin did not hear the request, or no request can be the reason of its end. */
 bool fill_is_blameless(enum fetch_end end);
-/* A body that could not be sent on is no failure of the origin's. */
-void fill_count_failure(struct fill *f, enum fetch_end end);
+/* And says it. A body that could not be sent on is no failure of the origin's. */
+void fill_count_failure(struct fill *f, const struct fetch_result *r);
 void fill_yield(struct fill *f); /* where nobody reads for certain, others who wait go first */
 
 /* fill_stage.c: what must be true of a trip (aborts if not; O(1)), and what every file that brings
@@ -129,8 +144,14 @@ void fill_move(struct fill *f, enum fill_stage to); /* the only assignment to ->
 void fill_publish(struct fill *f, struct flight_head *h);
 void fill_ask_again(struct fill *f, int64_t at_ms); /* the fetch is resumed then */
 bool fill_is_worth_the_rest(const struct fill *f);  /* nobody reads it any more (rest.h) */
+/* Nobody reads it, and nobody will: who came between a look and the end of the flight would be
+ * cut. */
+bool fill_is_left(struct fill *f);
 /* A fetch behind a client's back whose answer turns out not to be kept: its body is not pulled. */
 bool fill_is_for_nobody(const struct fill *f);
+
+/* The coding that stored bytes were asked for in is asked for again, whoever asks now. */
+void fill_asks_as_stored(struct fill *f, const struct terms *t);
 
 /* fill_head.c: a fetch's on_interim; the head of an answer, for use. False: it does not fit what was asked,
  * and nothing was done with it. Behind use f may be gone. */

@@ -47,7 +47,7 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	f->begun = cache_now(s->shelves->cache);
 	f->filed.request = bill_request(t);
 	buf_add_str(&f->variants.names, buf_str(&t->variants.names));
-	stream_peer(t->stream, f->client_ip);
+	txn_peer(t, f->client_ip);
 	f->asker = sight_asker(t);
 	f->outgoing = t->outgoing;
 	f->outgoing.rq = &f->rq;
@@ -57,6 +57,14 @@ fill_new(struct txn *t, enum fill_kind kind, struct flight *flight)
 	memcpy(f->request_id, f->outgoing.request_id.p, f->outgoing.request_id.n);
 	f->outgoing.request_id.p = f->request_id;
 	f->outgoing.shared = t->outgoing.shared && t->way != WAY_PASSING;
+	f->asked.class = outgoing_class(&f->outgoing);
+	f->asked.by_coding = t->look.by_coding;
+	if (kind == FILL_MISS && t->look.spare)
+		f->asked.other = object_ref(t->look.spare);
+	f->asked.of_node = t->from.node;
+	f->asked.moved = t->outgoing.shared && t->way == WAY_SHARED && !t->from.asks &&
+			 t->rq.method == METHOD_GET && !f->as_it_came;
+	f->asked.elsewhere = t->from.elsewhere && t->way != WAY_PASSING;
 	f->next = s->fills;
 	f->prev = &s->fills;
 	if (f->next)
@@ -76,8 +84,11 @@ begun_with(struct fill *f, struct object *o)
 void
 fill_hold_stored(struct fill *f, const struct txn *t)
 {
-	if (t->object)
-		begun_with(f, f->object = object_ref(t->object));
+	if (!t->object)
+		return;
+	begun_with(f, f->object = object_ref(t->object));
+	if (f->kind == FILL_VALIDATE)
+		fill_asks_as_stored(f, &f->object->terms);
 }
 
 /* No more of the request's body from that client. */
@@ -125,6 +136,7 @@ fill_free(struct fill *f)
 	flight_drop_leader(f->flight);
 	flight_unref(&f->flight);
 	object_unref(&f->object);
+	object_unref(&f->asked.other);
 	arena_unref(&f->arena);
 	variants_fini(&f->variants);
 	settings_unref(&f->settings);

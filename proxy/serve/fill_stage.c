@@ -39,6 +39,7 @@ fill_publish(struct fill *f, struct flight_head *h)
 {
 	int64_t delay_s = now_s() - f->request_time;
 	h->delay_s = f->request_time && delay_s > 0 ? delay_s : 0;
+	h->had = f->asked.had;
 	fill_move(f, FILL_ARRIVING);
 	flight_publish(f->flight, h);
 }
@@ -96,4 +97,22 @@ fill_is_read(const struct serve *s)
 		if (flight_readers(f->flight))
 			return true;
 	return false;
+}
+
+/* The coding that stored bytes were asked for in is asked for again, whoever asks now. */
+void
+fill_asks_as_stored(struct fill *f, const struct terms *t)
+{
+	if (t->flags & TERMS_ONE_FORM && outgoing_has_classes(&f->outgoing) &&
+	    terms_asked(t) != CODING_UNCLASSED)
+		f->asked.class = terms_asked(t);
+}
+
+bool
+fill_is_left(struct fill *f)
+{
+	if (flight_readers(f->flight))
+		return false;
+	flights_close(f->flight);
+	return flight_readers(f->flight) == 0;
 }

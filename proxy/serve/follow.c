@@ -1,10 +1,11 @@
 /* follow.c - the way to the origin: alone, or together with all who ask for the same; and what a
  * flight brings to a request that leads or follows it.
  */
-#include "proxy/serve/follow.h"
+#include "proxy/serve/follow_inside.h"
 
 #include "proxy/cache/store/object_facts.h"
 #include "proxy/cache/admission/seen.h"
+#include "proxy/serve/forms.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep_turn.h"
 #include "proxy/serve/rules/passes.h"
@@ -14,107 +15,7 @@
 
 #include <assert.h>
 
-enum { RESTARTS_MAX = 4 };
-
 /* ---- going to the origin ------------------------------------------------------------------- */
-
-/* We wait for the origin from now on, on our own or another's fetch. */
-static void
-set_limits(struct txn *t)
-{
-	int64_t now = now_ms(), begun = flight_begun_ms(flight_of(t->reader));
-	assert(t->state == TXN_WAIT_FLIGHT && !t->body.walk);
-	t->wait.stale_at_ms = t->object && t->wait.stale_ok ? begun + t->route->stale_after_ms : 0;
-	t->wait.try_at_ms = t->leader ? 0 : now + patience_ms(t);
-	if (!t->leader && !t->wait.since_ms)
-		t->wait.since_ms = now;
-	if (t->doubted)
-		flight_doubt(t->reader);
-}
-
-void
-follow_alone(struct txn *t, enum fill_kind kind)
-{
-	assert((kind != FILL_VALIDATE || t->object) && kind != FILL_SLICES);
-	assert(t->way != WAY_PASSING || kind == FILL_PASS);
-	flight_leave(&t->reader);
-	t->reader = flights_enter_alone(t->serve->shelves->flights, 0, t->serve->mailbox, t->wake,
-					t, now_ms());
-	t->leader = true;
-	t->wait.body_by_ms = 0;
-	txn_move(t, TXN_WAIT_FLIGHT);
-	set_limits(t);
-	fill_start(t, kind);
-}
-
-void
-follow_pass(struct txn *t)
-{
-	t->way = WAY_PASSING;
-	assert(!t->object); /* what passes is answered by nothing that is stored */
-	if (t->upload.state != UPLOAD_NONE)
-		txn_move(t, TXN_GATHER);
-	else
-		follow_alone(t, FILL_PASS);
-}
-
-bool
-follow_is_worth_the_whole(const struct txn *t)
-{
-	struct sighting_facts f;
-	sight_of_txn(t, 200, &f);
-	return seen_look(t->serve->shelves->seen, t->key.sighting, &f).whole;
-}
-
-/* For this client alone. One who wants less is not made to pull the whole of what is not for the
- * store, or is on its way there. */
-static void
-fetch_own(struct txn *t)
-{
-	struct shelves *sh = t->serve->shelves;
-	bool less = !t->object && policy_asks_for_less(&t->rq) &&
-		    (!follow_is_worth_the_whole(t) || keep_is_writing(sh, t->key.hash));
-	t->way = less ? WAY_AS_IT_CAME : WAY_SHARED;
-	follow_alone(t, t->object ? FILL_VALIDATE : FILL_MISS);
-}
-
-void
-follow_again(struct txn *t)
-{
-	assert(t->way != WAY_PASSING && t->wait.late != LATE_WAITS && !t->body.second);
-	flight_leave(&t->reader);
-	t->cs.hit = t->cs.has_ttl = false;
-	t->leader = t->wait.stale_ok = false;
-	t->way = WAY_SHARED;
-	t->wait.restarts++;
-	t->wait.body_by_ms = 0;
-	txn_move(t, TXN_LOOKUP);
-	t->look.state = LOOKING_DUE;
-}
-
-/* Somebody stores what was asked for, and its beginning is not to be had any more: if the end is
- * near, the store will answer. */
-static bool
-waits_for_store(struct txn *t)
-{
-	struct shelves *sh = t->serve->shelves;
-	int64_t now = now_ms();
-	if (t->wait.late != LATE_NOT || !keep_is_writing(sh, t->key.hash))
-		return false;
-	struct flight_reader *r =
-		flights_wait(sh->flights, t->key.hash, buf_str(&t->key.text), t->serve->mailbox,
-			     t->wake, t, now, patience_most_ms(t));
-	if (!r)
-		return false;
-	flight_leave(&t->reader);
-	t->reader = r;
-	t->leader = false;
-	t->wait.late = LATE_WAITS;
-	txn_move(t, TXN_WAIT_FLIGHT);
-	set_limits(t);
-	flight_drips(flight_of(r), now, 0); /* it is looked at from now on */
-	return true;
-}
 
 /* To the origin for t->object's freshness or for the whole; together with whoever asks for the
  * same. */
@@ -124,17 +25,17 @@ follow_together(struct txn *t)
 	struct shelves *sh = t->serve->shelves;
 	assert(t->way == WAY_SHARED && t->upload.state == UPLOAD_NONE && !t->body.walk);
 	if (passes_has(sh->passes, herd_pass_kind(&t->rq), t->key.hash, now_s())) {
-		fetch_own(t);
+		follow_fetch_own(t);
 		return;
 	}
-	if (waits_for_store(t))
+	if (follow_waits_for_store(t))
 		return;
 	flight_leave(&t->reader);
 	t->leader = flights_enter(sh->flights, t->key.hash, buf_str(&t->key.text),
 				  t->serve->mailbox, t->wake, t, now_ms(), &t->reader);
 	txn_move(t, TXN_WAIT_FLIGHT);
 	if (t->leader && t->look.landed != keep_landed(sh, t->key.primary) &&
-	    t->wait.restarts < RESTARTS_MAX) {
+	    t->wait.restarts < FOLLOW_RESTARTS_MAX) {
 		/* The answer landed after we looked. Others may have joined us already. */
 		struct flight *flight = flight_ref(flight_of(t->reader));
 		flights_close(flight);
@@ -144,10 +45,10 @@ follow_together(struct txn *t)
 		return;
 	}
 	if (!t->leader && patience_is_none(t)) {
-		fetch_own(t);
+		follow_fetch_own(t);
 		return;
 	}
-	set_limits(t);
+	follow_set_limits(t);
 	if (t->leader) {
 		fill_start(t, t->object ? FILL_VALIDATE : FILL_MISS);
 		return;
@@ -165,11 +66,22 @@ void
 follow_variant(struct txn *t, struct str names, struct buf *values)
 {
 	if (outgoing_names_client(&t->outgoing, names)) {
-		stream_peer(t->stream, t->client_ip);
-		outgoing_is_from(&t->outgoing, str_of(t->client_ip), t->settings->trusted,
+		txn_peer(t, t->from.ip);
+		outgoing_is_from(&t->outgoing, str_of(t->from.ip), t->settings->trusted,
 				 t->settings->trusted_count);
 	}
 	outgoing_variant(&t->outgoing, key_primary(&t->key), names, values);
+}
+
+/* By the terms on which it comes, and in some form of it. */
+static bool
+may_have(const struct txn *t, const struct flight_head *h, const struct terms *terms)
+{
+	enum form form = forms_of(t, terms);
+	struct terms ours = terms_for_waiting(terms, h->delay_s);
+	struct reuse_verdict v = policy_reuse(&ours, &t->rq, &t->cc, now_s());
+	return form != FORM_BETTER && form != FORM_NONE &&
+	       (v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH);
 }
 
 /* Whether what a flight that somebody else leads brings is right for this request too. look_again:
@@ -194,24 +106,7 @@ is_for_us(struct txn *t, const struct flight_head *h, bool *look_again)
 		if (*look_again)
 			return false;
 	}
-	struct terms ours = terms_for_waiting(terms, h->delay_s);
-	struct reuse_verdict v = policy_reuse(&ours, &t->rq, &t->cc, now_s());
-	return v.reuse == REUSE_FRESH || v.reuse == REUSE_STALE || v.reuse == REUSE_STALE_REFRESH;
-}
-
-static void
-serve_stale(struct txn *t, const char *why)
-{
-	assert(t->object && t->wait.stale_ok);
-	flight_leave(&t->reader);
-	t->leader = false; /* of what is asked for from here on */
-	t->answer = ANSWER_STALE;
-	sight_stored(t, false);
-	t->detail = why;
-	t->cs.hit = false;
-	t->cs.has_ttl = true;
-	t->cs.ttl = t->object->terms.lifetime - terms_age(&t->object->terms, now_s());
-	answer_object(t);
+	return may_have(t, h, terms);
 }
 
 /* We followed; the leader's fetch came to this. HERD_SHARE, HERD_INHERIT: answer with it. */
@@ -227,16 +122,28 @@ follow_on(struct txn *t, struct herd_facts *f)
 	if (step == HERD_QUEUE)
 		follow_again(t);
 	else if (step == HERD_ALONE)
-		fetch_own(t);
+		follow_fetch_own(t);
 	return step;
+}
+
+/* Something stored may answer instead of an origin that fails. */
+static bool
+has_stand_in(struct txn *t)
+{
+	if (!t->object && t->look.spare) {
+		t->object = t->look.spare;
+		t->look.spare = NULL;
+		t->wait.stale_ok = true;
+	}
+	return t->object && t->wait.stale_ok;
 }
 
 /* A failure that is ours too. */
 static void
 answer_failure(struct txn *t, int status, const char *word)
 {
-	if (t->object && t->wait.stale_ok)
-		serve_stale(t, "stale-if-error");
+	if (has_stand_in(t))
+		follow_serve_stale(t, "stale-if-error");
 	else
 		answer_error(t, status ? status : 502, word ? word : "aborted");
 }
@@ -255,7 +162,7 @@ on_failed_flight(struct txn *t)
 	/* The leader left without asking to the end; or found that the cache has it by now. */
 	bool landed = word && str_eq(str_of(word), STR("landed"));
 	bool handed_over = status == 0 && (t->leader ? !t->doubted : landed);
-	if (handed_over && t->way != WAY_PASSING && t->wait.restarts < RESTARTS_MAX) {
+	if (handed_over && t->way != WAY_PASSING && t->wait.restarts < FOLLOW_RESTARTS_MAX) {
 		follow_again(t);
 		return;
 	}
@@ -276,7 +183,7 @@ shares_head(struct txn *t, const struct flight_head *h)
 	/* The credentials of one client say nothing of those who have none. */
 	look_again |= !f.shareable && !h->storable && h->of_owner && h->status < 400 &&
 		      !policy_has_credentials(&t->rq);
-	if (look_again && t->wait.restarts < RESTARTS_MAX) {
+	if (look_again && t->wait.restarts < FOLLOW_RESTARTS_MAX) {
 		follow_again(t);
 		return false;
 	}
@@ -340,7 +247,7 @@ waits_on(struct txn *t, int64_t now, uint64_t most)
 	if (flights_overtake(t->serve->shelves->flights, &t->reader, now, patience)) {
 		t->leader = true;
 		t->wait.body_by_ms = 0;
-		set_limits(t);
+		follow_set_limits(t);
 		fetch_beside(t);
 	}
 	return true;
@@ -378,13 +285,15 @@ on_flight_head(struct txn *t)
 {
 	struct flight *f = flight_of(t->reader);
 	const struct flight_head *h = flight_head(f);
-	if (t->leader && t->object && t->wait.stale_ok && policy_is_trouble(h->status)) {
+	if (t->leader && policy_is_trouble(h->status) && has_stand_in(t)) {
 		t->cs.fwd_status = h->status;
-		serve_stale(t, "stale-if-error");
+		follow_serve_stale(t, "stale-if-error");
 		return;
 	}
 	bool sliced = h->sliced;
-	if (!t->leader && (!shares_head(t, h) || waits_for_body(t)))
+	if (!t->leader && !shares_head(t, h))
+		return;
+	if (follow_waits_for_form(t, h) || (!t->leader && waits_for_body(t)))
 		return;
 	if (is_lost(t)) { /* on its leader's thread, just now */
 		on_failed_flight(t);
@@ -393,16 +302,6 @@ on_flight_head(struct txn *t)
 	if (t->wait.whole_behind && !sliced)
 		fill_behind(t, FILL_MISS);
 	answer_flight(t);
-}
-
-static void
-set_alarm(struct txn *t)
-{
-	int64_t next = t->wait.stale_at_ms;
-	if (t->wait.try_at_ms && (!next || t->wait.try_at_ms < next))
-		next = t->wait.try_at_ms;
-	if (next)
-		alarm_set(&t->serve->alarms, &t->alarm, next, txn_on_alarm);
 }
 
 /* No head yet: is it time for something else? True when the transaction has moved on. */
@@ -416,7 +315,7 @@ waits_no_more(struct txn *t)
 	int64_t now = now_ms();
 	if (t->wait.stale_at_ms && now >= t->wait.stale_at_ms) {
 		flight_want(f); /* it goes on, and refreshes the copy */
-		serve_stale(t, "stale-after");
+		follow_serve_stale(t, "stale-after");
 		return true;
 	}
 	if (!t->leader && flight_is_overtaken(f)) {
@@ -430,36 +329,8 @@ waits_no_more(struct txn *t)
 		if (t->leader)
 			fetch_beside(t);
 	}
-	set_alarm(t);
+	follow_set_alarm(t);
 	return false;
-}
-
-/* It is time to look again. False: the fetch that stores it drips, or that has taken too long. */
-static bool
-waits_for_more(struct txn *t, int64_t now)
-{
-	int64_t patience = patience_ms(t), end = t->wait.since_ms + patience_most_ms(t);
-	t->wait.try_at_ms = now + patience < end ? now + patience : end;
-	return now < end && !flight_drips(flight_of(t->reader), now, patience);
-}
-
-/* Until the end of the fetch that stores it, or until that takes too long: then it is looked for
- * again, and fetched together with those who have waited as long. */
-static void
-wait_for_end(struct txn *t, enum flight_state s)
-{
-	int64_t now = now_ms();
-	assert(!t->leader && t->wait.try_at_ms);
-	if (s == FLIGHT_ARRIVING && t->wait.stale_at_ms && now >= t->wait.stale_at_ms) {
-		t->wait.late = LATE_WAITED;
-		serve_stale(t, "stale-after");
-	} else if (s != FLIGHT_ARRIVING || (now >= t->wait.try_at_ms && !waits_for_more(t, now))) {
-		alarm_cancel(&t->serve->alarms, &t->alarm);
-		t->wait.late = LATE_WAITED;
-		follow_again(t);
-	} else {
-		set_alarm(t);
-	}
 }
 
 bool
@@ -469,7 +340,7 @@ follow_run(struct txn *t)
 	struct flight *f = flight_of(t->reader);
 	enum flight_state s = flight_state(f);
 	if (t->wait.late == LATE_WAITS) {
-		wait_for_end(t, s);
+		follow_wait_for_end(t, s);
 		return t->state != TXN_WAIT_FLIGHT;
 	}
 	if (t->leader)

@@ -101,7 +101,7 @@ is_denied(struct txn *t)
 	const struct local_rules *r = t->route->local;
 	if (!r || !local_rules_ask_client(r))
 		return false;
-	stream_peer(t->stream, peer);
+	txn_peer(t, peer);
 	return gate_denies(t->settings, r, &t->rq, str_of(peer));
 }
 
@@ -112,7 +112,7 @@ is_limited(struct txn *t, bool hits)
 {
 	char peer[STREAM_PEER_BYTES];
 	const struct settings *s = t->settings;
-	stream_peer(t->stream, peer);
+	txn_peer(t, peer);
 	struct str client =
 		forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer));
 	int64_t wait_ns = rates_take(t->serve->shelves->rates, t->route->rates, hits, client,
@@ -148,6 +148,8 @@ is_rewritten(struct txn *t)
 bool
 gate_answers(struct txn *t)
 {
+	if (t->from.sibling) /* all else was done where its client is */
+		return t->route->rewrite && !is_rewritten(t);
 	enum gate gate = gate_decide(t->settings, t->route, &t->rq, is_denied(t));
 	const struct rate_rules *rates = t->route->rates;
 	assert(t->state == TXN_BEGUN && !t->rate_due);
@@ -202,6 +204,6 @@ gate_trusts(struct txn *t)
 	const struct settings *s = t->settings;
 	if (!s->trusted_count)
 		return false;
-	stream_peer(t->stream, t->client_ip);
-	return network_any_holds(s->trusted, s->trusted_count, str_of(t->client_ip));
+	txn_peer(t, t->from.ip);
+	return network_any_holds(s->trusted, s->trusted_count, str_of(t->from.ip));
 }

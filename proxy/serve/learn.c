@@ -15,10 +15,19 @@ static bool
 names_more(const struct fill *f, const struct fields *fresh)
 {
 	struct buf names = {0};
-	bool more = !keep_names(f, fresh, &names) ||
+	bool more = !keep_names(f, fresh, f->object->terms.flags & TERMS_ONE_FORM, &names) ||
 		    !str_eq(buf_str(&names), buf_str(&f->variants.names));
 	buf_fini(&names);
 	return more;
+}
+
+/* Another coding has another tag and another length, which are no news. */
+static bool
+asked_as_stored(const struct fill *f)
+{
+	const struct terms *t = &f->object->terms;
+	return !(t->flags & TERMS_ONE_FORM) || t->flags & TERMS_SAYS_VARY ||
+	       f->asked.class == terms_asked(t);
 }
 
 /* RFC 9111 4.3.5: what a HEAD brought is news of the stored GET. */
@@ -34,7 +43,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	int64_t now = now_s();
 	struct news_facts news = keep_news(f, rs->status, STORABLE_METHOD);
 	if (!f->object || !news.by_key || news.credentials || rs->status != 200 ||
-	    !head_read(f->object->head, &stored))
+	    !asked_as_stored(f) || !head_read(f->object->head, &stored))
 		return;
 	news.differs = policy_head(&stored.fields, slices_length(f->object), &rs->fields) ==
 		       HEAD_SAYS_CHANGED;
@@ -59,6 +68,7 @@ learn_from_head(struct fill *f, const struct response *rs)
 	    storable_is_yes(policy_storable(&facts, &terms))) {
 		head_store(&updated, now, &head, &terms);
 		terms.server = f->object->terms.server;
+		terms.flags |= f->object->terms.flags & TERMS_FORM;
 		struct object *o = cache_refresh(
 			f->serve->shelves->cache, f->object, buf_str(&head),
 			f->tags.n ? buf_str(&f->tags) : f->object->tags, &terms, f->begun);
@@ -131,7 +141,7 @@ learn_from_304(struct fill *f, const struct response *rs, struct flight_head *h)
 		f->filed.key_bytes = f->object->key.n;
 		f->filed.head_bytes = head.n;
 		f->filed.validator = bill_validator(f->object->head, &f->object->terms);
-		bill_fetch(f, GHOST_CHECKED, f->object->body_bytes, 0);
+		bill_fetch(f, GHOST_CHECKED, object_own_bytes(f->object), 0);
 	}
 	if (!h->object) {
 		h->object = object_ref(f->object);

@@ -11,6 +11,7 @@
 #include "proxy/http/field_block.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/follow.h"
+#include "proxy/serve/forms.h"
 #include "proxy/serve/gate.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/serve/keep/keep.h"
@@ -19,6 +20,7 @@
 #include "proxy/serve/purging.h"
 #include "proxy/serve/rules/rests.h"
 #include "proxy/serve/rules/select.h"
+#include "proxy/serve/sibling.h"
 #include "proxy/serve/sight.h"
 #include "proxy/serve/rules/slices.h"
 #include "proxy/serve/tunnel.h"
@@ -171,8 +173,9 @@ count_hit(struct txn *t)
 	if (t->rq.method != METHOD_GET)
 		return;
 	keep_admit(t);
-	if (t->look.reuse.reuse == REUSE_FRESH) /* else the refresh behind it tells */
-		bill_hit(t, o, o->body_bytes);
+	if (t->look.reuse.reuse == REUSE_FRESH &&
+	    !txn_is_billed_elsewhere(t)) /* else the refresh behind it tells */
+		bill_hit(t, o, object_own_bytes(o));
 }
 
 static void
@@ -222,6 +225,8 @@ ask_origin(struct txn *t, enum selection s)
 	if (!gate_admits(t))
 		return;
 	say_forward(t);
+	if (t->from.elsewhere && (s == SELECT_FETCH_PIECE || s == SELECT_FETCH_AS_ASKED))
+		s = SELECT_FETCH_ALONE; /* its owner decides about less than the whole */
 	switch (s) {
 	case SELECT_FETCH_PIECE:
 		t->wait.whole_behind = wants_whole_behind(t);
@@ -295,9 +300,15 @@ go_on(struct txn *t)
 			t->look.reuse.reuse = t->look.reuse.ttl > 0 ? REUSE_FRESH : REUSE_STALE;
 	}
 	enum selection s = decide(t);
+	if (s == SELECT_REFUSE && t->from.elsewhere)
+		s = SELECT_FETCH_ALONE; /* what is not here may be there */
+	if (t->look.for_itself && !select_is_done_here(s) && s != SELECT_PASS)
+		s = SELECT_FETCH_ALONE;
 	if (!select_is_done_here(s) && goes_as_it_came(t)) {
-		t->look.reuse.fwd = "bypass";
-		s = SELECT_PASS;
+		if (!t->from.elsewhere)
+			t->look.reuse.fwd = "bypass";
+		/* Its owner may have it, and needs every line to see what kind it is. */
+		s = t->from.elsewhere ? SELECT_FETCH_ALONE : SELECT_PASS;
 	}
 	switch (s) {
 	case SELECT_ANSWER:
@@ -338,6 +349,7 @@ takes_route(struct txn *t)
 		return false;
 	}
 	t->outgoing.headers = t->route->request;
+	t->outgoing.codings = &t->route->codings;
 	t->rq.scheme = t->outgoing.scheme;
 	return true;
 }
@@ -351,6 +363,8 @@ lookup_begin(struct txn *t)
 		answer_fault(t, t->fault);
 		return;
 	}
+	if (t->from.sibling && !sibling_takes(t))
+		return;
 	if (gate_answers_method(t) || !takes_route(t))
 		return;
 	if ((t->route->gated && gate_answers(t)) || !tunnel_begin(t))
@@ -373,6 +387,8 @@ lookup_begin(struct txn *t)
 		follow_pass(t);
 		return;
 	}
+	t->cc.only_if_cached |= t->from.asks;
+	sibling_look(t);
 	txn_move(t, TXN_LOOKUP);
 	look_first(t);
 }
@@ -407,6 +423,8 @@ lookup_run(struct txn *t)
 	t->look.state = LOOKING_NOT;
 	if (t->look.found && (!is_readable(t->look.found) || fetches_no_slices(t)))
 		object_unref(&t->look.found);
+	if (t->look.found && t->look.found->kind != OBJECT_MARKER && forms_refuse(t, t->look.found))
+		forms_set_aside(t);
 	if (t->look.found && t->look.found->kind == OBJECT_MARKER)
 		lookup_variant(t, t->look.found);
 	else

@@ -29,6 +29,6 @@ bool
 patience_is_own_fault(const struct txn *t, uint64_t blame)
 {
 	char ip[STREAM_PEER_BYTES];
-	stream_peer(t->stream, ip);
+	txn_peer(t, ip);
 	return blame && blame == herd_blame(t->serve->shelves->seed, &t->rq, str_of(ip));
 }

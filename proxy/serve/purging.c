@@ -5,6 +5,7 @@
 #include "proxy/cache/cache_forget.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/errand.h"
+#include "proxy/serve/relay.h"
 #include "proxy/serve/rules/purge_method.h"
 
 #include <assert.h>
@@ -29,9 +30,9 @@ static bool
 may(struct txn *t)
 {
 	const struct settings *s = t->settings;
-	stream_peer(t->stream, t->client_ip);
+	txn_peer(t, t->from.ip);
 	return !was_forwarded(&t->rq) &&
-	       network_any_holds(s->purge_from, s->purge_from_count, str_of(t->client_ip));
+	       network_any_holds(s->purge_from, s->purge_from_count, str_of(t->from.ip));
 }
 
 static void
@@ -47,7 +48,7 @@ forget(struct purging *p, enum forget_kind kind, bool soft, struct twice_key_has
        struct str name)
 {
 	struct shelves *sh = p->errand.t->serve->shelves;
-	struct purged done = cache_purge(sh->cache, kind, soft, hash, name);
+	struct purged done = relay_purge(sh, kind, soft, hash, name);
 	if (kind == FORGET_URL && !soft)
 		bill_forget(sh, name);
 	p->purged.had = p->purged.had || done.had;

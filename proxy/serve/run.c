@@ -140,6 +140,7 @@ run_of_slices(struct fill *f, struct object *o, uint64_t number, uint64_t end, b
 	buf_add_str(&r->key.text, str_from(o->key, r->key.primary_bytes));
 	r->base_bytes = o->key.n;
 	r->terms = o->terms;
+	fill_asks_as_stored(f, &r->terms);
 	r->object = object_ref(o);
 	r->number = number;
 	r->end = end;
@@ -239,7 +240,7 @@ run_head(struct fill *f, const struct response *rs)
 	struct run_step again = {.next = RUN_ASKS_AGAIN};
 	if (doubt_asks_again(f, &r->names, a))
 		return again;
-	bool for_all = doubt_is_for_all(f, rs);
+	bool for_all = doubt_is_for_all(f, rs, r->terms.flags & TERMS_ONE_FORM);
 	bool renamed = a == SLICES_RENAMED;
 	a = renamed ? SLICES_IGNORED : a;
 	bool near = a == SLICES_IGNORED && for_all && first.at <= SKIP_MOST;
@@ -348,6 +349,7 @@ begin(struct fill *f)
 		.body_bytes = f->in.stores,
 		.storable = true,
 		.kept = cache_write_is_alive(f->in.write),
+		.had = f->asked.had,
 	};
 	buf_add_str(&h.tags, buf_str(&f->tags));
 	flight_publish(f->flight, &h);

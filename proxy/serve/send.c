@@ -6,6 +6,8 @@
 #include "proxy/serve/sight.h"
 #include "proxy/serve/send_inside.h"
 #include "proxy/serve/rules/slices.h"
+#include "proxy/serve/forms.h"
+#include "proxy/serve/plain.h"
 #include "proxy/serve/tunnel.h"
 #include "proxy/serve/walk.h"
 
@@ -27,17 +29,33 @@ block_of(struct str head)
 	return b;
 }
 
-/* Lines of a stored head that pass keep(). */
+/* An answer as it is sent: a stored head, and so many bytes of one of its forms. */
+struct chosen {
+	struct str head;
+	const struct terms *terms;
+	uint64_t length; /* UINT64_MAX: not known */
+	enum form form;
+};
+
+/* Lines of a stored head that pass keep(), and hold for the form. */
 static void
-keep_lines(struct txn *t, struct maker *m, const struct field_block *b,
+keep_lines(struct txn *t, struct maker *m, const struct chosen *c,
 	   bool (*keep)(const struct field_line *line))
 {
 	struct field_cursor at = {0};
 	struct field_line line;
+	const struct field_block *b = &m->stored;
 	m->kept = arena_alloc(t->arena, (b->count + LINES_MOST) * sizeof *m->kept);
 	while (field_block_next(b, &at, &line))
-		if (keep(&line))
+		if (keep(&line) && !form_drops(c->terms, c->form, &line))
 			m->kept[m->kept_n++] = (struct stream_line){line.name, line.value};
+}
+
+static bool
+goes_with_all(const struct field_line *l)
+{
+	(void)l;
+	return true;
 }
 
 /* RFC 9110 15.4.5: a 304 carries what would update a copy, not what describes a body. */
@@ -79,27 +97,27 @@ all_go_with_part(const struct field_block *b)
 }
 
 static struct validators
-validators_of(struct str head, const struct terms *terms)
+validators_of(struct txn *t, const struct chosen *c)
 {
 	return (struct validators){
-		.etag = {head.p + terms->etag_at, terms->etag_bytes},
-		.last_modified = terms->last_modified,
-		.date = terms->date,
+		.etag = forms_etag(t, c->head, c->terms, c->form),
+		.last_modified = c->terms->last_modified,
+		.date = c->terms->date,
 	};
 }
 
 /* ---- which part ---------------------------------------------------------------------------- */
 
-/* 200, 206, 304, 412 or 416 for a representation with this stored head and length. */
+/* 200, 206, 304, 412 or 416 for it. */
 static void
-select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t length)
+select_part(struct txn *t, const struct chosen *c)
 {
+	uint64_t length = c->length;
 	body_is_whole(&t->body, length);
-	t->status = terms->status;
-	if (terms->status !=
-	    200) /* RFC 9110 13.2.1: conditions count for what would be a success */
+	t->status = c->terms->status;
+	if (t->status != 200) /* RFC 9110 13.2.1: conditions count for what would be a success */
 		return;
-	struct validators v = validators_of(head, terms);
+	struct validators v = validators_of(t, c);
 	int64_t now = now_s();
 	switch (precond_decide(&t->rq, &v, now)) {
 	case PRECOND_NOT_MODIFIED:
@@ -113,7 +131,7 @@ select_part(struct txn *t, struct str head, const struct terms *terms, uint64_t 
 	}
 	struct str range = fields_get(&t->rq.fields, FIELD_RANGE);
 	if (range.n == 0 || t->rq.method != METHOD_GET || length == UINT64_MAX ||
-	    !if_range_holds(&t->rq, &v, now))
+	    !form_is_own(c->terms, c->form) || !if_range_holds(&t->rq, &v, now))
 		return;
 	switch (range_parse(range, length, t->body.ranges, &t->body.range_count)) {
 	case RANGE_PART:
@@ -137,35 +155,53 @@ select_whole(struct txn *t, uint64_t length)
 }
 
 static void
-select_multipart(struct txn *t, struct maker *m, const struct field_block *b, uint64_t length)
+select_multipart(struct txn *t, struct maker *m, const struct chosen *c)
 {
 	char drawn[REQUEST_ID_BYTES];
 	/* Neither the key nor a clock may show in it: with bits of the hash of a key a client would know which
 	 * URLs meet in the filter and the index. */
 	request_id_make(&t->serve->ids, drawn);
-	keep_lines(t, m, b, goes_with_multipart);
-	m->head.bytes = body_begin_parts(&t->body, (struct str){drawn, 16},
-					 field_block_get(b, FIELD_CONTENT_TYPE), length);
+	keep_lines(t, m, c, goes_with_multipart);
+	m->head.bytes =
+		body_begin_parts(&t->body, (struct str){drawn, 16},
+				 field_block_get(&m->stored, FIELD_CONTENT_TYPE), c->length);
 	buf_printf(send_line(t, m, STR("Content-Type")), "multipart/byteranges; boundary=%s",
 		   t->body.parts.boundary);
 }
 
+/* A form that is not the origin's own says so of itself, once the stored lines were kept. */
+static void
+say_form(struct txn *t, struct maker *m, const struct chosen *c)
+{
+	bool own = form_is_own(c->terms, c->form);
+	struct str tag = forms_etag(t, c->head, c->terms, c->form);
+	if (c->terms->flags & TERMS_SAYS_VARY)
+		buf_add_lit(send_line(t, m, STR("Vary")), "Accept-Encoding");
+	if (!own && tag.n)
+		buf_add_str(send_line(t, m, STR("ETag")), tag);
+	if (!own && c->form == FORM_AS_STORED && t->status != 304 && t->status != 412 &&
+	    t->status != 416)
+		buf_add_str(send_line(t, m, STR("Content-Encoding")),
+			    str_of(coding_word(terms_coding(c->terms))));
+}
+
 /* The head for what select_part chose; the body is at its beginning. */
 static void
-begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t length)
+begin_selected_head(struct maker *m, struct txn *t, const struct chosen *c)
 {
 	struct field_block *b = &m->stored;
+	uint64_t length = c->length;
 	send_begin(m, t, t->status, length);
-	field_block_open(head, b); /* in place; else nothing: no lines */
+	field_block_open(c->head, b); /* in place; else nothing: no lines */
 	switch (t->status) {
 	case 206:
 		if (t->body.range_count > 1) {
-			select_multipart(t, m, b, length);
+			select_multipart(t, m, c);
 			b->count = 0; /* what goes of it is in kept */
 			break;
 		}
 		if (!all_go_with_part(b)) {
-			keep_lines(t, m, b, goes_with_part);
+			keep_lines(t, m, c, goes_with_part);
 			b->count = 0;
 		}
 		m->head.bytes = t->body.ranges[0].n;
@@ -174,13 +210,13 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 		break;
 	case 304:
 		m->head.bytes = LENGTH_UNKNOWN;
-		keep_lines(t, m, b, goes_with_304);
+		keep_lines(t, m, c, goes_with_304);
 		b->count = 0;
 		break;
 	case 412:
 	case 416:
 		m->head.bytes = 0;
-		keep_lines(t, m, b, goes_with_416);
+		keep_lines(t, m, c, goes_with_416);
 		b->count = 0;
 		if (t->status == 416)
 			content_range_format((struct range){0, 0}, length,
@@ -190,8 +226,14 @@ begin_selected_head(struct maker *m, struct txn *t, struct str head, uint64_t le
 		m->head.reason = field_block_reason(b);
 		if (t->status == 204)
 			m->head.bytes = LENGTH_UNKNOWN;
+		if (!form_is_own(c->terms, c->form)) {
+			keep_lines(t, m, c, goes_with_all);
+			b->count = 0;
+		}
 		break;
 	}
+	if (c->terms->flags & (TERMS_ONE_FORM | TERMS_SAYS_VARY))
+		say_form(t, m, c);
 	assert(t->body.range_count <= RANGES_MAX && (t->body.range_count || t->status == 416));
 	assert(t->body.range_count <= 1 || t->status == 206);
 	body_begin(&t->body, length);
@@ -218,14 +260,28 @@ sends_body(const struct txn *t)
 
 /* The body's source is known; or it has none. */
 static void
-answer_selected(struct txn *t)
+answer_selected(struct txn *t, const struct chosen *c)
 {
-	struct object *o = t->object;
 	struct maker m;
 	assert(!t->reader);
-	begin_selected_head(&m, t, o->head, slices_length(o));
-	send_age(t, &m, &o->terms);
+	t->from.tags = t->object->tags;
+	begin_selected_head(&m, t, c);
+	send_age(t, &m, c->terms);
 	send_end(t, &m);
+}
+
+static struct chosen
+choose(const struct txn *t)
+{
+	const struct object *o = t->object;
+	struct chosen c = {o->head, &o->terms, slices_length(o), forms_of(t, &o->terms)};
+	if (c.form == FORM_EXPANDED) {
+		uint64_t plain = atomic_load(&o->plain_bytes);
+		c.length = plain == OBJECT_NOT_EXPANDED ? UINT64_MAX : plain;
+	} else if (o->kind != OBJECT_SLICED) {
+		c.length = o->body_bytes;
+	}
+	return c;
 }
 
 static void
@@ -238,14 +294,20 @@ void
 answer_object(struct txn *t)
 {
 	struct object *o = t->object;
-	select_part(t, o->head, &o->terms, slices_length(o));
+	struct chosen c = choose(t);
+	select_part(t, &c);
+	if (c.form == FORM_EXPANDED && sends_body(t)) {
+		plain_begin(t);
+		txn_move(t, TXN_EXPAND);
+		return;
+	}
 	if (o->kind != OBJECT_SLICED) {
 		send_object(t);
-		answer_selected(t);
+		answer_selected(t, &c);
 		return;
 	}
 	if (!sends_body(t)) {
-		answer_selected(t);
+		answer_selected(t, &c);
 		return;
 	}
 	if (t->body.range_count > PARTS_OF_SLICES)
@@ -267,15 +329,28 @@ say_walk(struct txn *t)
 	t->cs.collapsed = help == WALK_JOINED;
 	t->cs.stored = t->sighting.writes;
 	t->detail = admission_word(t->sighting.verdict);
-	t->answer = help == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
+	t->answer = send_walk_answer(t);
 }
 
 void
 answer_walk(struct txn *t)
 {
+	struct chosen c = choose(t);
 	say_walk(t);
 	body_of_slices(&t->body);
-	answer_selected(t);
+	answer_selected(t, &c);
+}
+
+/* Its length may be known by now; several parts would be expanded from the beginning each. */
+void
+answer_plain(struct txn *t)
+{
+	struct chosen c = choose(t);
+	select_part(t, &c);
+	if (t->body.range_count > 1)
+		select_whole(t, c.length);
+	body_of_plain(&t->body);
+	answer_selected(t, &c);
 }
 
 /* ---- from a flight ------------------------------------------------------------------------- */
@@ -346,24 +421,26 @@ begin_shared_head(struct txn *t, const struct flight_head *h)
 {
 	struct str head = buf_str(&h->head);
 	bool whole = t->leader && h->asker.n;
-	select_part(t, head, &h->terms, h->body_bytes);
+	struct chosen c = {head, &h->terms, h->body_bytes, FORM_AS_STORED};
+	select_part(t, &c);
 	if (t->body.range_count > 1) /* of what is still arriving */
 		select_whole(t, h->body_bytes);
 	struct maker m;
-	begin_selected_head(&m, t, whole ? buf_str(&h->asker) : head, h->body_bytes);
+	c.head = whole ? buf_str(&h->asker) : head;
+	begin_selected_head(&m, t, &c);
 	if (!whole && (h->has_age || !t->leader))
 		send_age(t, &m, &h->terms);
 	return m;
 }
 
-void
-answer_interim(struct txn *t)
+static enum answer
+answer_of_flight(const struct txn *t)
 {
-	struct field_block head;
-	t->text.n = 0;
-	flight_read_interim(t->reader, &t->text);
-	for (struct str rest = buf_str(&t->text); field_block_take(&rest, &head);)
-		stream_interim(t->stream, &head);
+	if (t->way == WAY_PASSING)
+		return ANSWER_PASS;
+	if (!t->leader)
+		return ANSWER_COALESCED;
+	return t->from.elsewhere ? ANSWER_SIBLING : ANSWER_MISS;
 }
 
 void
@@ -371,6 +448,8 @@ answer_flight(struct txn *t)
 {
 	const struct flight_head *h = flight_head(flight_of(t->reader));
 	assert(t->state == TXN_WAIT_FLIGHT && h->status);
+	t->from.tags = buf_str(&h->tags);
+	t->from.had = h->had;
 	if (h->object && !h->sliced) {
 		answer_validated(t, h);
 		return;
@@ -380,9 +459,7 @@ answer_flight(struct txn *t)
 	t->cs.collapsed = !t->leader;
 	t->learnt.judged = h->judged;
 	t->detail = t->way == WAY_PASSING ? NULL : admission_word(h->verdict);
-	t->answer = t->way == WAY_PASSING ? ANSWER_PASS
-		    : t->leader		  ? ANSWER_MISS
-					  : ANSWER_COALESCED;
+	t->answer = answer_of_flight(t);
 	if (h->storable)
 		learn_life(t, &h->terms);
 	if (h->storable && h->vary.n)
@@ -402,8 +479,9 @@ answer_flight(struct txn *t)
 		answer_object(t);
 		return;
 	}
-	struct maker m = t->way == WAY_PASSING || !h->storable ? begin_passed_head(t, h)
-							       : begin_shared_head(t, h);
+	bool passes = t->way == WAY_PASSING || !h->storable;
+	struct maker m = passes ? begin_passed_head(t, h) : begin_shared_head(t, h);
+	send_coded(t, &m, h, passes);
 	bool none = has_no_body(t, &m) || t->body.at == t->body.until;
 	m.head.pauses = h->narrow && !m.head.upgrade.n ? STREAM_PAUSES_ANSWER : 0;
 	if (!none)

@@ -3,6 +3,10 @@
 
 #include "config/config.h"
 #include "proxy/http/date.h"
+#include "proxy/fleet/hop.h"
+#include "proxy/serve/coded.h"
+#include "proxy/serve/sibling_word.h"
+#include "proxy/serve/walk.h"
 #include "proxy/serve/rules/trailers.h"
 
 void
@@ -20,24 +24,41 @@ send_age(struct txn *t, struct maker *m, const struct terms *terms)
 	buf_add_u64(send_line(t, m, STR("Age")), age > 0 ? (uint64_t)age : 0);
 }
 
-/* Every answer ends its head with these lines, and off it goes. */
-void
-send_end(struct txn *t, struct maker *m)
+/* Of t->body; from: its source, or NULL. */
+static struct stream_source
+source_of(struct txn *t, const struct body_source *from)
 {
-	const struct config *c = t->settings->config;
-	const struct body_source *from = t->body.source;
 	struct stream_source source = {.pull = body_pull, .ctx = &t->body};
+	if (t->body.coded)
+		source.pull = coded_pull;
 	if (from && from->file)
 		source.file = body_file;
 	if (from && from->go_back)
 		source.give_back = body_take_back;
 	if (from && t->way == WAY_PASSING && trailers_are_wanted(&t->rq.fields))
 		source.trailers = from->trailers;
-	if (!t->cs.hit) /* a hit concerns nobody but its log line, and stays as cheap as it was */
+	return source;
+}
+
+/* Every answer ends its head with these lines, and off it goes. */
+void
+send_end(struct txn *t, struct maker *m)
+{
+	const struct config *c = t->settings->config;
+	const struct body_source *from = t->body.source;
+	struct stream_source source = source_of(t, from);
+	if (t->from.sibling)
+		sibling_add_answer(t, send_line(t, m, STR(HOP_FIELD)));
+	if (!t->cs.hit &&
+	    !t->from.sibling) /* a hit concerns nobody but its log line, and stays as cheap as it was */
 		buf_add_str(send_line(t, m, STR("X-Request-ID")), txn_request_id(t));
-	struct buf *via = send_line(t, m, STR("Via"));
-	buf_add_lit(via, "1.1 ");
-	buf_add_str(via, t->settings->outgoing.via);
+	if (!t->from.sibling) {
+		struct buf *via = send_line(t, m, STR("Via"));
+		buf_add_lit(via, "1.1 ");
+		buf_add_str(via, t->settings->outgoing.via);
+	}
+	if (t->from.sibling || t->from.elsewhere)
+		t->cs.name = t->serve->fleet.chart ? t->serve->fleet.chart->self.name : t->cs.name;
 	t->cs.detail = t->detail;
 	if (c->cache.status_key)
 		t->cs.key = key_primary(&t->key);
@@ -53,7 +74,7 @@ send_end(struct txn *t, struct maker *m)
 	m->head.add = lines;
 	m->head.add_n = m->kept_n + m->n;
 	const struct route *route = t->route ? t->route : route_default(t->settings->routes);
-	if (route->response)
+	if (route->response && !t->from.sibling)
 		m->head.add = send_ruled(t, m, route->response, lines, &m->head.add_n);
 	/* Bytes behind a refused upgrade may be meant for the other protocol: they are no request. */
 	bool refuses = t->tunnel.protocol.n && !m->head.upgrade.n;
@@ -68,4 +89,12 @@ bool
 send_is_head(const struct txn *t)
 {
 	return t->rq.method == METHOD_HEAD;
+}
+
+enum answer
+send_walk_answer(const struct txn *t)
+{
+	if (walk_help(t->body.walk) == WALK_JOINED)
+		return ANSWER_COALESCED;
+	return t->from.elsewhere ? ANSWER_SIBLING : ANSWER_MISS;
 }

@@ -1,5 +1,5 @@
-/* send_inside.h - what the files of send share: send.c (from a verdict to a head), send_head.c (the
- * head itself), send_local.c (answers made here). For nobody else.
+/* send_inside.h - what the files of send share: send.c (from a verdict to a head), send_coded.c (of an
+ * answer that is coded on its way), send_head.c (the head itself), send_local.c (answers made here). For nobody else.
  */
 #ifndef SERVE_SEND_INSIDE_H
 #define SERVE_SEND_INSIDE_H
@@ -11,7 +11,7 @@
 #include <assert.h>
 
 /* A head being put together: values of lines gather in t->text, where they may still move. */
-enum { LINES_MOST = 10 };
+enum { LINES_MOST = 12 };
 struct maker {
 	struct stream_head head;
 	struct field_block stored;
@@ -49,6 +49,10 @@ void send_date(struct txn *t, struct maker *m);
 void send_age(struct txn *t, struct maker *m, const struct terms *terms);
 void send_end(struct txn *t, struct maker *m);
 bool send_is_head(const struct txn *t); /* HEAD was asked */
+
+/* send_coded.c: if t's client is sent what comes with that head in a coding, t->body is coded from now on, and m says so;
+ * all forms say that there are several. passes: m is the head as it came, whatever its terms. */
+void send_coded(struct txn *t, struct maker *m, const struct flight_head *h, bool passes);
 
 /* send_rules.c: the rules' changes to the n lines that add to what is stored: other lines, *n of
  * them, in the arena. */

@@ -147,3 +147,13 @@ answer_error(struct txn *t, int status, const char *word)
 	t->detail = word;
 	answer_page(t, status, STR(""), word, NULL);
 }
+
+void
+answer_interim(struct txn *t)
+{
+	struct field_block head;
+	t->text.n = 0;
+	flight_read_interim(t->reader, &t->text);
+	for (struct str rest = buf_str(&t->text); field_block_take(&rest, &head);)
+		stream_interim(t->stream, &head);
+}

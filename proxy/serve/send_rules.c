@@ -32,7 +32,7 @@ values_of(struct txn *t, bool per_client, char peer[STREAM_PEER_BYTES])
 	const struct settings *s = t->settings;
 	struct header_values v = {host_of(t), t->rq.scheme, STR("")};
 	if (per_client) {
-		stream_peer(t->stream, peer);
+		txn_peer(t, peer);
 		v.client =
 			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer));
 	}

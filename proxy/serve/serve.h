@@ -15,6 +15,7 @@
 #include "proxy/base/mailbox.h"
 #include "proxy/base/measures.h"
 #include "proxy/base/metrics.h"
+#include "proxy/fleet/chart.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/upstream.h"
 #include "proxy/serve/key.h"
@@ -50,7 +51,8 @@ struct serve {
 	struct baseline_ring *ring; /* what the baseline is told */
 	struct mailbox *mailbox;    /* where letters to this worker go */
 	struct fetcher *fetcher;
-	struct alarms alarms; /* node runs them */
+	struct charts_follower fleet; /* the nodes of the fleet */
+	struct alarms alarms;	      /* node runs them */
 	struct arena_pool arenas;
 	struct request_ids ids;
 	struct log_lines log;

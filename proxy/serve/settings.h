@@ -15,8 +15,16 @@
 #include "proxy/serve/routes/route.h"
 #include "proxy/serve/rules/tags.h"
 
+#include <stdatomic.h>
+
 struct config;
 struct upstream;
+
+/* Of a route, whether codings of one version may be one form (agree.h). */
+struct route_forms {
+	_Atomic int64_t compared_ms; /* when two were last compared; 0: never */
+	_Atomic bool apart;	     /* a difference was found: each is kept for itself */
+};
 
 struct settings {
 	const struct config *config; /* limits, time limits and everything not compiled below */
@@ -31,6 +39,8 @@ struct settings {
 	unsigned purge_from_count;
 	struct upstream *const *groups; /* of origins, by route */
 	const unsigned char *counted;	/* under which number, by route with a name; borrowed */
+	struct route_forms
+		*forms; /* by route.row, of all workers; borrowed; NULL: none are compared */
 	const struct str
 		*pages; /* files that routes answer with, by route; p NULL: unread; borrowed */
 	unsigned users;
@@ -42,5 +52,11 @@ struct settings {
 struct settings *settings_create(const struct config *c, uint32_t node);
 struct settings *settings_ref(struct settings *s);
 void settings_unref(struct settings **s); /* the last one destroys */
+
+static inline bool
+settings_keeps_apart(const struct settings *s, const struct route *r)
+{
+	return s->forms && atomic_load_explicit(&s->forms[r->row].apart, memory_order_relaxed);
+}
 
 #endif

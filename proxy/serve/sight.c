@@ -90,22 +90,34 @@ sight_asker(const struct txn *t)
 	struct asker a = {.address = {0}};
 	if (s->trusted_count) {
 		char peer[STREAM_PEER_BYTES] = "";
-		stream_peer(t->stream, peer);
+		txn_peer(t, peer);
 		network_client(
 			forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer)),
 			a.address);
 	} else {
-		stream_address(t->stream, a.address);
+		if (t->from.sibling)
+			network_address(str_of(t->from.ip), a.address);
+		else
+			stream_address(t->stream, a.address);
 		network_cut_to_client(a.address);
 	}
 	askers_hash(&a, t->serve->shelves->seed);
 	return a;
 }
 
+/* The node that owns the key counts it, and writes it. */
+static void
+of_owner(const struct txn *t, struct sighting_facts *f)
+{
+	if (txn_is_billed_elsewhere(t))
+		f->kind = SIGHTING_ELSEWHERE;
+}
+
 void
 sight_of_txn(const struct txn *t, int status, struct sighting_facts *f)
 {
 	sight_of(&t->rq, t->route, status, f);
+	of_owner(t, f);
 	f->from = sight_asker(t);
 }
 
@@ -115,6 +127,7 @@ sight_of_object(const struct txn *t, struct sighting_facts *f)
 	const struct object *o = t->object;
 	bool in_slices = o->kind == OBJECT_SLICED;
 	sight_of(&t->rq, t->route, o->terms.status, f);
+	of_owner(t, f);
 	f->on_disk = o->on_disk && !in_slices; /* of a body in slices these may not be */
 	f->admitted = o->on_disk && in_slices;
 	f->body_bytes = slices_length(o);
@@ -131,9 +144,10 @@ sight_stored(struct txn *t, bool confirmed)
 {
 	struct sighting_facts f;
 	sight_of_object(t, &f);
+	bool ours = f.kind != SIGHTING_ELSEWHERE;
 	if (confirmed && !t->object->on_disk && f.kind == SIGHTING_PLAIN)
 		f.kind = SIGHTING_CONFIRMED;
-	else if (!f.admitted && f.kind != SIGHTING_HEAD) /* else it may bring slices */
+	else if (ours && !f.admitted && f.kind != SIGHTING_HEAD) /* else it may bring slices */
 		f.kind = SIGHTING_VALIDATION;
 	t->sighting = seen_look(t->serve->shelves->seen, t->key.sighting, &f);
 }

@@ -61,6 +61,7 @@ struct stream_request {
 	struct str line; /* what the log calls the request: its first line as it came */
 	struct arena *arena;
 	uint64_t body_bytes; /* 0: none; LENGTH_UNKNOWN; checked by wire against what comes */
+	bool sibling; /* it came by a sibling listener: a node of the fleet asks for a client */
 };
 
 /* ---- up: wire calls serve -------------------------------------------------------------------- */

@@ -41,6 +41,13 @@ pay(const struct txn *t)
 	cache_pay(t->serve->shelves->cache, t->object, bytes);
 }
 
+/* No origin was asked: it was here, or with another node of the fleet. */
+static bool
+is_hit(const struct txn *t)
+{
+	return t->cs.hit || t->from.had;
+}
+
 _Static_assert(METRIC_STATUS_5XX - METRIC_STATUS_NONE == 5, "the classes are rows in order");
 
 /* A client that left before there was an answer waited for none. */
@@ -48,7 +55,7 @@ static void
 measure(const struct txn *t)
 {
 	struct measures *m = t->serve->measures;
-	bool hit = t->cs.hit;
+	bool hit = is_hit(t);
 	if (!t->head_us)
 		return;
 	histogram_add(&m->of[hit ? MEASURE_FIRST_BYTE_HIT : MEASURE_FIRST_BYTE_OTHER],
@@ -105,7 +112,7 @@ count_for_route(const struct txn *t)
 	struct route_measures *r =
 		&t->serve->measures->routes[t->settings->counted[t->route->place - 1]];
 	histogram_raise(&r->requests, 1);
-	histogram_raise(&r->hits, t->cs.hit);
+	histogram_raise(&r->hits, is_hit(t));
 	histogram_raise(&r->bytes, t->body_sent);
 	histogram_raise(&r->answers[measures_class(t->status)], 1);
 	if (t->head_us)
@@ -118,7 +125,15 @@ tally_answer(const struct txn *t)
 	struct metrics *m = t->serve->metrics;
 	assert(t->state == TXN_DONE);
 	assert(!t->cs.hit || (t->answer != ANSWER_MISS && t->answer != ANSWER_COALESCED));
-	pay(t);
+	if (!t->from.asks)
+		pay(t);
+	if (t->from.sibling) { /* all else is counted where its client is */
+		if (t->key.primary_bytes) {
+			remember(t);
+			metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
+		}
+		return;
+	}
 	measure(t);
 	if (t->route && t->route->place)
 		count_for_route(t);
@@ -127,7 +142,9 @@ tally_answer(const struct txn *t)
 	metrics_add(m, METRIC_STATUS_NONE + measures_class(t->status), 1);
 	metrics_add(m, metric_of_answer(t->answer), 1);
 	metrics_add(m, metric_of_verdict(t->sighting.verdict), 1);
-	if (t->cs.hit)
+	if (is_hit(t))
 		metrics_add(m, METRIC_HITS, 1);
-	metrics_add(m, METRIC_BYTES_FROM_CACHE, body_from_cache(&t->body, t->cs.hit, t->body_sent));
+	metrics_add(m, METRIC_BYTES_FROM_CACHE,
+		    t->from.had ? t->body_sent
+				: body_from_cache(&t->body, t->cs.hit, t->body_sent));
 }

@@ -21,7 +21,7 @@ holder_of(const struct txn *t)
 {
 	const struct settings *s = t->settings;
 	char peer[STREAM_PEER_BYTES];
-	stream_peer(t->stream, peer);
+	txn_peer(t, peer);
 	struct str client =
 		forwarded_client(&t->rq.fields, s->trusted, s->trusted_count, str_of(peer));
 	if (str_eq(client, STR("unix")) || network_any_holds(s->trusted, s->trusted_count, client))

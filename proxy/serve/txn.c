@@ -8,10 +8,12 @@
 #include "proxy/base/mem.h"
 #include "proxy/cache/store/object_facts.h"
 #include "proxy/serve/challenging.h"
+#include "proxy/serve/controlling.h"
 #include "proxy/serve/errand.h"
 #include "proxy/serve/follow.h"
 #include "proxy/serve/gate.h"
 #include "proxy/serve/lookup.h"
+#include "proxy/serve/plain.h"
 #include "proxy/serve/purging.h"
 #include "proxy/serve/tally.h"
 #include "proxy/serve/tunnel.h"
@@ -110,6 +112,7 @@ let_go(struct txn *t)
 		flight_leave(&t->reader);
 	errand_end(t);
 	object_unref(&t->look.found);
+	object_unref(&t->look.spare);
 	object_unref(&t->object);
 	settings_unref(&t->settings);
 	buf_fini(&t->upload.gathered);
@@ -129,10 +132,12 @@ came_home(struct txn *t)
 static bool
 run_gather(struct txn *t)
 {
-	if (!t->route->streams && !upload_gather(t))
+	if ((!t->route || !t->route->streams) && !upload_gather(t))
 		return false;
 	if (t->fault)
 		answer_fault(t, t->fault);
+	else if (!t->route)
+		controlling_ask(t);
 	else
 		follow_alone(t, FILL_PASS);
 	return true;
@@ -193,21 +198,42 @@ run_walk(struct txn *t)
 	return true;
 }
 
+/* A body that cannot be expanded is as if it were not there, for this client. */
+static bool
+run_expand(struct txn *t)
+{
+	switch (plain_find(t->body.plain)) {
+	case PLAIN_LATER:
+		return false;
+	case PLAIN_READY:
+		answer_plain(t);
+		break;
+	case PLAIN_FAILED:
+		plain_end(&t->body.plain);
+		t->look.by_coding = true;
+		follow_again(t);
+		break;
+	}
+	return true;
+}
+
 /* An answer that began as a hit is none when a slice of it had to be fetched. */
 static void
 settle_walk(struct txn *t)
 {
-	if (!t->body.walk || !t->cs.hit || walk_help(t->body.walk) == WALK_ALL_KEPT)
+	if (!t->body.walk || walk_help(t->body.walk) == WALK_ALL_KEPT)
 		return;
+	t->from.had = walk_was_had(t->body.walk);
+	if (t->cs.hit)
+		t->answer = send_walk_answer(t);
 	t->cs.hit = false;
-	t->answer = walk_help(t->body.walk) == WALK_JOINED ? ANSWER_COALESCED : ANSWER_MISS;
 }
 
 /* The client left before it was sent a head: whatever that would have been, it had none. */
 static void
 had_no_answer(struct txn *t)
 {
-	t->cs.hit = t->cs.has_ttl = false;
+	t->cs.hit = t->cs.has_ttl = t->from.had = false;
 	t->sighting.verdict = ADMISSION_NOT_STORABLE;
 	t->answer = ANSWER_NONE;
 	t->detail = NULL;
@@ -233,6 +259,9 @@ advance(struct txn *t)
 		case TXN_CHALLENGE:
 			on = challenging_run(t);
 			break;
+		case TXN_CONTROL:
+			on = controlling_run(t);
+			break;
 		case TXN_LOOKUP:
 			on = lookup_run(t);
 			break;
@@ -241,6 +270,9 @@ advance(struct txn *t)
 			break;
 		case TXN_WALK:
 			on = run_walk(t);
+			break;
+		case TXN_EXPAND:
+			on = run_expand(t);
 			break;
 		case TXN_SEND:
 			stream_ready(t->stream);
@@ -303,7 +335,9 @@ on_request(void *node, struct stream *stream, const struct stream_request *r)
 	if (!t->fault && t->rq.method == METHOD_CONNECT)
 		t->fault = &fault_CONNECT;
 	t->upload.state = r->body_bytes != 0 ? UPLOAD_COMES : UPLOAD_NONE;
-	metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
+	t->from.sibling = r->sibling;
+	if (!r->sibling) /* else sibling_takes counts what is for a client */
+		metrics_add(t->serve->metrics, METRIC_REQUESTS, 1);
 	advance(t);
 	return t;
 }
@@ -331,7 +365,8 @@ on_done(void *ctx, enum stream_end how, uint64_t body_bytes)
 		had_no_answer(t);
 	txn_move(t, TXN_DONE);
 	tally_answer(t);
-	access_log(t);
+	if (!t->from.sibling) /* its line is where its client is */
+		access_log(t);
 	let_go(t);
 	t->stream = NULL;
 	came_home(t);

@@ -59,8 +59,12 @@ struct txn_look {
 	struct cache_lookup lookup;
 	enum looking state;
 	struct object *found; /* what it brought; a reference */
+	/* The client would rather have another form of this, and it answers if the origin fails; a reference. */
+	struct object *spare;
 	struct reuse_verdict reuse;
 	uint32_t landed; /* keep_landed() before the first look into the cache */
+	bool by_coding;	 /* what lies here in one form for all cannot be expanded: */
+	bool for_itself; /* it is not for this client, whose own answer is for nobody else */
 };
 
 /* A large body whose beginning is gone from its flight: a request that comes then waits until it is
@@ -111,6 +115,19 @@ struct txn_tunnel {
 	uint64_t received;   /* bytes that the client sent by it */
 };
 
+/* Of the client, and of the node that owns the key. */
+struct txn_from {
+	char ip[STREAM_PEER_BYTES]; /* the client's address, as soon as it is needed, or a sibling told it */
+	uint64_t node;		    /* of the sibling that asks; 0: none does */
+	bool sibling;		    /* a node of the fleet asks for that client (sibling.h); */
+	bool waits;		    /* and has heard that we wait for an answer */
+	bool asks;		    /* what is in the cache, and nothing else */
+	bool elsewhere;		    /* another node, which is well, owns the key */
+	bool had;	 /* another node had the answer in its cache: no origin was asked for it */
+	struct str said; /* in the place of what Twice-Hop would say in the answer to a sibling */
+	struct str tags; /* of the answer; as long as its head */
+};
+
 struct txn {
 	struct stream *stream; /* NULL once it is done while the disk still owes an answer */
 	struct arena *arena;   /* ref: the request's bytes lie there */
@@ -126,13 +143,13 @@ struct txn {
 	const struct fault *fault;
 	struct str request_id; /* empty: not needed so far (txn_request_id) */
 	const struct route *route;
-	struct outgoing outgoing;	   /* what the origin would be sent, and so the key */
-	bool rate_due;			   /* gate_admits has not been asked */
-	char client_ip[STREAM_PEER_BYTES]; /* only where outgoing needs it */
-	struct key key;			   /* of what is looked up or fetched */
-	struct variants variants;	   /* what the marker at the primary key says */
-	struct sighting sighting;	   /* what the rule of admission says of this request */
-	struct txn_learnt learnt;	   /* of the origin's answer */
+	struct outgoing outgoing; /* what the origin would be sent, and so the key */
+	bool rate_due;		  /* gate_admits has not been asked */
+	struct txn_from from;
+	struct key key;		  /* of what is looked up or fetched */
+	struct variants variants; /* what the marker at the primary key says */
+	struct sighting sighting; /* what the rule of admission says of this request */
+	struct txn_learnt learnt; /* of the origin's answer */
 
 	struct txn_tunnel tunnel;
 	struct txn_upload upload;
@@ -170,6 +187,21 @@ void txn_free_spares(struct serve *s);
 /* The only assignment to t->state; what must be true of a request is checked. */
 void txn_move(struct txn *t, enum txn_state to);
 void txn_check(const struct txn *t); /* in its state; aborts if not. O(1) */
+/* Another node decides what this request counts for: it owns the key, or only asks what is here. */
+static inline bool
+txn_is_billed_elsewhere(const struct txn *t)
+{
+	return t->from.elsewhere || t->from.asks;
+}
+/* The client's address as text, and as network.h has it. */
+static inline void
+txn_peer(const struct txn *t, char out[STREAM_PEER_BYTES])
+{
+	if (!t->from.sibling)
+		stream_peer(t->stream, out);
+	else if (out != t->from.ip)
+		memcpy(out, t->from.ip, STREAM_PEER_BYTES);
+}
 /* Its name: made at the first question, for most requests need none. */
 struct str txn_request_id(struct txn *t);
 void txn_on_alarm(struct alarm *a); /* of t->alarm: t looks again */
@@ -187,8 +219,11 @@ void answer_limited(struct txn *t, uint64_t retry_after_s);	/* 429 by a rate */
 void answer_sent_on(struct txn *t, int status, struct str to);	/* a route's redirect */
 void answer_routed(struct txn *t, const struct local_rules *r); /* a route's answer */
 void answer_said(struct txn *t, int status, struct str body);	/* a line of ours */
-void answer_object(struct txn *t); /* from t->object; WALK comes before SEND if it is in slices */
+void answer_object(struct txn *t); /* from t->object; WALK or EXPAND may come before SEND */
+void answer_plain(struct txn *t);  /* from t->body.plain, whose first bytes are here */
 void answer_walk(struct txn *t);   /* from t->body.walk, which has found what comes first */
+/* The outcome of one that began as a hit, when a slice of it had to come from elsewhere. */
+enum answer send_walk_answer(const struct txn *t);
 void answer_flight(struct txn *t); /* from t->reader, whose head is here */
 /* 1xx answers that t->reader has go to the client that is waiting: one stream_interim each. */
 void answer_interim(struct txn *t);

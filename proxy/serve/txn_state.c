@@ -20,6 +20,8 @@ txn_check(const struct txn *t)
 	assert(t->state != TXN_LOOKUP || (!t->reader && t->way != WAY_PASSING));
 	assert(t->look.state == LOOKING_NOT || t->state == TXN_LOOKUP || t->state == TXN_DONE);
 	assert(!t->body.walk || t->state >= TXN_WALK);
+	assert(!t->body.plain || t->state >= TXN_EXPAND);
+	assert(t->state != TXN_EXPAND || (t->body.plain && !t->reader));
 	assert(t->state != TXN_WALK || (t->body.walk && !t->reader));
 	assert(t->state != TXN_GATHER || (t->way == WAY_PASSING && t->upload.state != UPLOAD_NONE));
 }
@@ -46,7 +48,7 @@ txn_on_alarm(struct alarm *a)
 struct str
 txn_request_id(struct txn *t)
 {
-	if (!t->request_id.n && t->outgoing.trusted)
+	if (!t->request_id.n && (t->outgoing.trusted || t->from.sibling))
 		t->request_id = request_id_said(&t->rq.fields);
 	if (!t->request_id.n) {
 		request_id_make(&t->serve->ids, t->id_text);

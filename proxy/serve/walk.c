@@ -207,8 +207,10 @@ walk_find(struct walk *w, uint64_t at, uint64_t until)
 				break;
 			}
 			if (s != FLIGHT_FAILED) {
-				if (!walk_is_purged(w))
+				if (!walk_is_purged(w)) {
+					walk_note_source(w);
 					return WALK_READY;
+				}
 				w->lost = false;
 				break;
 			}
@@ -335,4 +337,10 @@ enum walk_help
 walk_help(const struct walk *w)
 {
 	return w->help;
+}
+
+bool
+walk_was_had(const struct walk *w)
+{
+	return w->source == WALK_FROM_SIBLING;
 }

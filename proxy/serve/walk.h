@@ -39,5 +39,7 @@ void walk_failure(const struct walk *w, int *status, const char **word);
 /* Whether a slice came from the origin for this answer: by its own question, or by another's. */
 enum walk_help { WALK_ALL_KEPT, WALK_JOINED, WALK_ASKED };
 enum walk_help walk_help(const struct walk *w);
+/* And none of these from an origin: another node of the fleet had them in its cache. */
+bool walk_was_had(const struct walk *w);
 
 #endif

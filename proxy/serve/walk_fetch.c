@@ -161,6 +161,13 @@ walk_is_purged(struct walk *w)
 }
 
 void
+walk_note_source(struct walk *w)
+{
+	bool had = flight_head(flight_of(w->reader))->had && w->source != WALK_FROM_ORIGIN;
+	w->source = had ? WALK_FROM_SIBLING : WALK_FROM_ORIGIN;
+}
+
+void
 walk_doubt(struct walk *w)
 {
 	if (w->t->doubted && w->reader)

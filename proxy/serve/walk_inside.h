@@ -16,6 +16,9 @@ enum walk_place {
 	WALK_IN_FLIGHT
 };
 
+/* Of the slices that came: all were in another node's cache, or not. */
+enum walk_source { WALK_FROM_NOWHERE, WALK_FROM_SIBLING, WALK_FROM_ORIGIN };
+
 struct walk_sight {
 	struct sighting is; /* what the slice at hand counts for: its request's, or its own */
 	bool each;	    /* a Range that counts for each slice it touches, */
@@ -50,6 +53,7 @@ struct walk {
 	int64_t follows_since_ms; /* and since when it waits for those; 0: it does not */
 	unsigned asks;		  /* exchanges with the origin so far */
 	enum walk_help help;
+	enum walk_source source;
 	int status;
 	const char *word;
 };
@@ -77,5 +81,6 @@ bool walk_is_tired(struct walk *w, uint64_t until);
 bool walk_leaves_drip(struct walk *w, uint64_t until);
 bool walk_is_purged(struct walk *w); /* its head is here, and it is not for who came lately */
 enum walk_step walk_fail(struct walk *w);
+void walk_note_source(struct walk *w); /* its head is here */
 
 #endif

@@ -47,7 +47,7 @@ walk_sight_begin(struct walk *w)
 {
 	struct sighting_facts f;
 	sight_of(&w->t->rq, w->t->route, w->head->terms.status, &f);
-	w->sight.each = f.kind == SIGHTING_RANGE_BEHIND;
+	w->sight.each = f.kind == SIGHTING_RANGE_BEHIND && !txn_is_billed_elsewhere(w->t);
 	w->sight.judged = f.slice;
 	w->sight.is = w->t->sighting;
 }
@@ -110,7 +110,8 @@ walk_take(struct walk *w, struct object *o)
 				 .whole_bytes = w->head->whole_bytes,
 				 .sightings = walk_tells(w),
 				 .joins = true};
-	bill_slice_hit(t, &s, o);
+	if (!txn_is_billed_elsewhere(t))
+		bill_slice_hit(t, &s, o);
 	uint64_t bytes = cache_record_bytes(o->key.n, 0, o->body_bytes);
 	if (!o->on_disk && walk_may_write(w, bytes) && cache_admit(sh->cache, o))
 		seen_charge(sh->seen, &w->sight.is, bytes);

@@ -5,10 +5,13 @@
 
 #include "config/config.h"
 #include "filter/hash_equal.h"
+#include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_variants.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/admission/seen.h"
+#include "proxy/serve/agree.h"
 #include "proxy/serve/bill.h"
+#include "proxy/serve/packing.h"
 #include "proxy/serve/rules/herd.h"
 #include "proxy/http/head.h"
 #include "proxy/serve/rules/passes.h"
@@ -16,6 +19,23 @@
 #include <assert.h>
 
 enum { PASSES_REMEMBER_S = 60, ERRORS_REMEMBER_S = 10 };
+
+/* To RAM alone first, if it is to be packed, and RAM has room. */
+static struct object_write *
+begin(struct fill *f, struct write_options *o)
+{
+	struct cache *c = f->serve->shelves->cache;
+	if (!o->disk || !packing_is_meant(f->serve, &f->terms, o->body_bytes))
+		return cache_write_begin(c, o);
+	o->disk = false;
+	struct object_write *w = cache_write_begin(c, o);
+	f->claims.packs = cache_write_is_alive(w);
+	if (f->claims.packs)
+		return w;
+	cache_write_abandon(&w);
+	o->disk = true;
+	return cache_write_begin(c, o);
+}
 
 static void
 begin_write(struct fill *f, const struct flight_head *h)
@@ -38,8 +58,8 @@ begin_write(struct fill *f, const struct flight_head *h)
 		.disk = f->sighting.writes,
 		.written = &f->claims.written,
 	};
-	if (keep_takes_turn(f))
-		f->in.write = cache_write_begin(f->serve->shelves->cache, &o);
+	if (!f->asked.cold && keep_takes_turn(f))
+		f->in.write = begin(f, &o);
 	if (f->in.write && o.disk)
 		keep_set_aside(f, f->in.stores);
 	keep_watch(f);
@@ -125,11 +145,13 @@ keep_none(struct fill *f, const struct response *rs, const struct news_facts *ne
 {
 	bool head = f->rq.method == METHOD_HEAD;
 	enum storable why = head ? keep_judge_as_get(f, rs, now) : news->storable;
-	bool might = head && storable_is_yes(why);
-	f->sighting = (struct sighting){.verdict = might ? ADMISSION_HEAD : ADMISSION_NOT_STORABLE};
+	bool might = head && storable_is_yes(why), elsewhere = backend_is_elsewhere(&f->backend);
+	f->sighting = (struct sighting){.verdict = elsewhere ? ADMISSION_ELSEWHERE
+						 : might     ? ADMISSION_HEAD
+							     : ADMISSION_NOT_STORABLE};
 	if (!storable_is_yes(why))
 		h->judged = why;
-	if (!keep_range(f, rs, h, now) && (f->kind != FILL_PASS || head))
+	if (!elsewhere && !keep_range(f, rs, h, now) && (f->kind != FILL_PASS || head))
 		bill_fetch(f, GHOST_ASKED, 0, 0);
 	enum news_of_copy copy = f->kind == FILL_VALIDATE ? news_of_copy(news) : NEWS_NONE;
 	if (copy == NEWS_OUTDATES)
@@ -182,6 +204,7 @@ keep_answer(struct fill *f, const struct response *rs, uint64_t length, struct f
 	h->storable = keeps;
 	h->of_owner = policy_has_credentials(&f->rq);
 	h->narrow = is_stream_of_client(f, rs);
+	h->may_be_coded = keep_may_code(f, rs);
 	h->verdict = f->sighting.verdict;
 	if (rs->status >= 400)
 		h->blame = herd_blame(f->serve->shelves->seed, &f->rq, str_of(f->client_ip));
@@ -233,6 +256,25 @@ would_hide(const struct fill *f)
 	return hides;
 }
 
+/* It is admitted, and lies in RAM. */
+static void
+keep_pack(struct fill *f, struct object *o)
+{
+	struct shelves *sh = f->serve->shelves;
+	const struct key *marker = is_variant(f) ? &f->key : NULL;
+	if (packing_takes(f->serve, o, &f->sighting, marker) || !cache_admit(sh->cache, o))
+		return;
+	f->claims.written += cache_record_bytes(o->key.n, o->head.n, o->body_bytes);
+}
+
+/* Known at its end alone: a body has no length before, or nobody had asked for it. */
+static bool
+turns_to_pack(const struct fill *f, bool seen_again)
+{
+	return packing_is_meant(f->serve, &f->terms, f->in.stored) &&
+	       (seen_again || (f->sighting.writes && cache_write_turn(f->in.write)));
+}
+
 /* The write is complete: the object is there from now on. */
 struct object *
 keep_commit(struct fill *f)
@@ -243,9 +285,14 @@ keep_commit(struct fill *f)
 		return NULL;
 	}
 	bool seen_again = is_seen_again(f);
-	struct object *o = cache_write_commit(&f->in.write, seen_again);
+	bool packs = f->claims.packs || turns_to_pack(f, seen_again);
+	struct object *o = cache_write_commit(&f->in.write, seen_again && !packs);
 	if (!o)
 		keep_nowhere(f);
+	else if (packs)
+		keep_pack(f, o);
+	if (o && f->asked.other)
+		agree_look(f->serve, f->settings, f->route, f->asked.other, o);
 	keep_count_landed(f);
 	keep_settle(f);
 	if (o && is_variant(f)) {

@@ -49,8 +49,10 @@ void keep_outdate(struct fill *f, int64_t now);
 void keep_contradict(struct fill *f, int64_t now);
 /* A newer answer for all, which is kept nowhere (too large), contradicts the copy that it would replace. */
 void keep_nowhere(struct fill *f);
-/* Appends what the URL's variants differ on, with what these fields name. False: never alike. */
-bool keep_names(const struct fill *f, const struct fields *fields, struct buf *out);
+/* Appends what the URL's variants differ on, with what these fields name. one_form: but for Accept-Encoding. False:
+ * never alike. */
+bool
+keep_names(const struct fill *f, const struct fields *fields, bool one_form, struct buf *out);
 /* The address of whom the request is from, as the forwarders say that are trusted. */
 struct str keep_client(const struct fill *f);
 /* Was anything that covers the key forgotten since the request left? */

@@ -4,16 +4,22 @@
 #include "proxy/cache/cache_stats.h"
 #include "proxy/cache/cache_write.h"
 #include "proxy/cache/admission/seen.h"
+#include "proxy/http/form.h"
+#include "proxy/serve/packing.h"
+#include "proxy/serve/sibling_word.h"
+#include "proxy/http/syntax.h"
 
 /* The variants of this URL differ on what this answer names, and on what others named before. An
  * answer that names less, or nothing, hides no variant that is there. */
 bool
-keep_names(const struct fill *f, const struct fields *fields, struct buf *out)
+keep_names(const struct fill *f, const struct fields *fields, bool one_form, struct buf *out)
 {
 	struct buf named = {0};
 	bool ignored = f->route->policy.ignore & IGNORE_VARY;
-	bool ok = (ignored || vary_names(fields, &named)) &&
-		  vary_union(buf_str(&f->variants.names), buf_str(&named), out);
+	bool ok = ignored || vary_names(fields, &named);
+	if (one_form)
+		vary_drop(&named, STR("accept-encoding"));
+	ok = ok && vary_union(buf_str(&f->variants.names), buf_str(&named), out);
 	buf_fini(&named);
 	return ok;
 }
@@ -39,59 +45,35 @@ keep_meet_marker(struct fill *f)
 	return true;
 }
 
+bool
+keep_may_be_one(const struct fill *f, const struct fields *fields)
+{
+	return fields_list_has(fields, FIELD_VARY, STR("accept-encoding")) && !f->asked.by_coding &&
+	       !settings_keeps_apart(f->settings, f->route) &&
+	       !(f->route->policy.ignore & IGNORE_VARY) && outgoing_has_classes(&f->outgoing) &&
+	       !list_has(buf_str(&f->variants.names), STR("accept-encoding"));
+}
+
 /* The names under which an answer is filed; why it cannot be. */
 enum storable
 keep_file(struct fill *f, const struct response *rs, struct buf *names)
 {
 	bool sees = keep_meet_marker(f);
-	if (!keep_names(f, &rs->fields, names))
+	bool one_form = keep_may_be_one(f, &rs->fields) && form_may_be_one(rs, keep_length(rs));
+	if (one_form)
+		form_is_one(&f->terms, rs, f->asked.class,
+			    f->asked.class == 0 && keep_is_of_text(rs));
+	if (keep_may_pack(f, rs))
+		keep_say_packable(f, rs);
+	if (keep_may_code(f, rs))
+		keep_say_codable(f, rs);
+	if (!keep_names(f, &rs->fields, one_form, names))
 		return STORABLE_VARY_STAR;
-	if (outgoing_varies_on(buf_str(names), f->asked))
+	if (outgoing_varies_on(buf_str(names), f->asked.fields))
 		return STORABLE_VARY_ASKED;
 	/* Where the names are those of the marker that was met, it is not written again. */
 	bool known = names->n && str_eq(buf_str(names), buf_str(&f->variants.names));
 	return sees || known ? STORABLE_YES : STORABLE_OVERTAKEN;
-}
-
-/* A marker under the primary key says on what its variants differ: the union of what the answers so
- * far named. The one that the request met stays while nothing new is named. */
-void
-keep_marker(struct fill *f, struct str names)
-{
-	if (str_eq(buf_str(&f->variants.names), names))
-		return;
-	variants_read(&f->variants, names);
-	struct cache *c = f->serve->shelves->cache;
-	struct object *old;
-	bool was_on_disk =
-		cache_peek(c, f->key.primary, key_primary(&f->key), &old) == FOUND_LATER ||
-		(old && old->on_disk);
-	object_unref(&old);
-	struct write_options o = {
-		.hash = f->key.primary,
-		.key = key_primary(&f->key),
-		.head = names,
-		.terms = f->terms,
-		.begun = f->begun,
-		.kind = OBJECT_MARKER,
-		.body_bytes = 0,
-		.disk = f->sighting.writes || was_on_disk,
-		.written = &f->claims.written,
-	};
-	struct object_write *w = cache_write_begin(c, &o);
-	struct object *marker = cache_write_commit(&w, false);
-	object_unref(&marker);
-	keep_count_landed(f); /* whoever is about to write another one looks at this first */
-}
-
-void
-keep_admit_marker(struct shelves *sh, const struct key *key)
-{
-	struct object *o = NULL;
-	if (cache_peek(sh->cache, key->primary, key_primary(key), &o) == FOUND_OBJECT &&
-	    o->kind == OBJECT_MARKER && cache_admit(sh->cache, o))
-		seen_charge(sh->seen, NULL, cache_record_bytes(o->key.n, o->head.n, 0));
-	object_unref(&o);
 }
 
 void
@@ -99,11 +81,13 @@ keep_admit(struct txn *t)
 {
 	struct shelves *sh = t->serve->shelves;
 	struct object *o = t->object;
-	if (t->rq.method != METHOD_GET || !t->sighting.writes || !cache_admit(sh->cache, o))
+	const struct key *marker = t->variants.names.n ? &t->key : NULL;
+	if (t->rq.method != METHOD_GET || !t->sighting.writes ||
+	    packing_takes(t->serve, o, &t->sighting, marker) || !cache_admit(sh->cache, o))
 		return;
 	seen_charge(sh->seen, &t->sighting, cache_record_bytes(o->key.n, o->head.n, o->body_bytes));
-	if (t->variants.names.n)
-		keep_admit_marker(sh, &t->key);
+	if (marker)
+		keep_admit_marker(sh, marker);
 }
 
 /* The key this answer is stored under. */
@@ -126,6 +110,9 @@ keep_tags(struct fill *f, const struct response *rs)
 	if (f->kind != FILL_SLICES)
 		f->tags.n = 0;
 	bool any = tags_read(&f->settings->tags, f->serve->shelves->cache, &rs->fields, &f->tags);
+	f->asked.had = false;
+	if (backend_is_sibling(&f->backend))
+		sibling_read_answer(f, rs);
 	if (f->object && rs->status == 304 && !any)
 		buf_add_str(&f->tags, f->object->tags);
 	return any;

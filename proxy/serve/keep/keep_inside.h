@@ -13,13 +13,24 @@ void keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant);
 
 void keep_hear(struct fill *f, struct news_facts *news); /* sets news->heard */
 
+/* keep_file.c: whether one form may be for clients of any Accept-Encoding, as far as its Vary says so. Not where the
+ * URL's variants were told apart by that before: they may lie here still. */
+bool keep_may_be_one(const struct fill *f, const struct fields *fields);
+/* keep_pack.c: of a kind that origins code. */
+bool keep_is_of_text(const struct response *rs);
+/* Whether it may be packed when it is admitted to the disk; its terms say so. */
+bool keep_may_pack(const struct fill *f, const struct response *rs);
+void keep_say_packable(struct fill *f, const struct response *rs);
+/* Whether it may be coded on its way to clients (coded.h), or is a part of what may, or a 304 of it; its terms say so. */
+bool keep_may_code(const struct fill *f, const struct response *rs);
+void keep_say_codable(struct fill *f, const struct response *rs);
 /* keep_file.c: the names under which an answer is filed, or why it cannot be. */
 enum storable keep_file(struct fill *f, const struct response *rs, struct buf *names);
 /* Another answer for the URL may have been stored since this request looked, with a marker: what it
  * says counts too, or this answer would hide the variants that are there. False: it may, but lies
  * on disk. */
 bool keep_meet_marker(struct fill *f);
-/* A marker under the primary key with these names, unless the one that was met says the same. */
+/* keep_marker.c: a marker under the primary key with these names, unless the one that was met says the same. */
 void keep_marker(struct fill *f, struct str names);
 /* The key that the answer is stored under; its marker is written. */
 void keep_key(struct fill *f, const struct flight_head *h, struct key *key);

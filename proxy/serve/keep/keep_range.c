@@ -11,7 +11,7 @@ count(struct fill *f, const struct response *rs)
 {
 	struct buf names = {0}, variant = {0};
 	bool sees = keep_meet_marker(f);
-	if (keep_names(f, &rs->fields, &names)) {
+	if (keep_names(f, &rs->fields, keep_may_be_one(f, &rs->fields), &names)) {
 		outgoing_variant(&f->outgoing, key_primary(&f->key), buf_str(&names), &variant);
 		keep_sight(f, 200, f->in.stores, buf_str(&variant));
 		f->sighting.writes = false; /* there is nothing to write */

@@ -66,6 +66,9 @@ keep_sight(struct fill *f, int status, uint64_t bytes, struct str variant)
 	f->facts.body_bytes = expected_bytes(f, bytes);
 	if (backend_is_elsewhere(&f->backend))
 		f->facts.kind = SIGHTING_ELSEWHERE;
+	else if (backend_is_sibling(&f->backend) && f->asked.on_disk &&
+		 f->facts.kind == SIGHTING_PLAIN)
+		f->facts.kind = SIGHTING_TAKEN_OVER;
 	else if (f->background)
 		f->facts.kind = SIGHTING_BACKGROUND;
 	else if (f->reload)
@@ -236,6 +239,32 @@ judge(const struct fill *f, struct storing_facts *facts, struct terms *terms)
 	return policy_storable(facts, terms);
 }
 
+enum { HOT_S = 10 };
+
+/* A copy of what another node owns is kept for a few seconds, in which many may ask for it, and then shown to that node
+ * again; in the meantime it is as good as it was. */
+static void
+copy_for_a_while(struct terms *t)
+{
+	int64_t left = t->lifetime - t->initial_age, more = left - HOT_S;
+	if (more <= 0)
+		return;
+	t->lifetime = t->initial_age + HOT_S;
+	if (t->stale_while_revalidate < more)
+		t->stale_while_revalidate = (int32_t)(more < HOT_S ? more : HOT_S);
+}
+
+/* RAM is for what many ask for here, which is known from the second time on; not for what its owner may have answered before
+ * it heard of a change. */
+static void
+note_hop(struct fill *f, int64_t now)
+{
+	struct passes *p = f->serve->shelves->passes;
+	f->asked.cold |= !f->object && (!passes_has(p, PASSES_HOPPED, f->key.hash, now) ||
+					passes_has(p, PASSES_CHANGED, f->key.primary, now));
+	passes_remember(p, PASSES_HOPPED, f->key.hash, now + HOT_S);
+}
+
 enum storable
 keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 {
@@ -245,7 +274,13 @@ keep_judge(struct fill *f, const struct response *rs, bool updated, int64_t now)
 	if (f->kind == FILL_PASS || (f->kind != FILL_SLICES && keep_is_forgotten(f)))
 		return STORABLE_METHOD;
 	enum storable s = judge(f, &facts, &f->terms);
+	if (backend_is_elsewhere(&f->backend)) {
+		note_hop(f, now);
+		copy_for_a_while(&f->terms);
+	}
 	f->terms.server = backend_mark(&f->backend);
+	if (updated && f->object)
+		f->terms.flags |= f->object->terms.flags & TERMS_FORM;
 	if (updated || (f->object && f->object->terms.flags & TERMS_CONFIRMED))
 		f->terms.flags |= TERMS_CONFIRMED;
 	return s;

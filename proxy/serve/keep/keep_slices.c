@@ -12,11 +12,12 @@
 
 #include <assert.h>
 
-/* This origin's ranges are of no use: it once answered a question for a slice with the whole. */
+/* This origin's ranges are of no use: it once answered a question for a slice with the whole. Or nothing is kept. */
 static bool
 has_no_ranges(const struct fill *f, int64_t now)
 {
-	return passes_has(f->serve->shelves->passes, PASSES_NO_RANGES, f->key.primary, now);
+	return f->asked.cold ||
+	       passes_has(f->serve->shelves->passes, PASSES_NO_RANGES, f->key.primary, now);
 }
 
 /* The head can be found from now on. A reference, or NULL: it is kept nowhere. */

@@ -6,6 +6,7 @@
 #include "proxy/cache/cache_write.h"
 #include "proxy/serve/bill.h"
 #include "proxy/serve/keep/keep_inside.h"
+#include "proxy/serve/relay.h"
 
 struct undoing {
 	struct fill *f;
@@ -18,7 +19,7 @@ forget_url(void *ctx, struct str url)
 	const struct undoing *u = ctx;
 	struct shelves *sh = u->f->serve->shelves;
 	if (!str_eq(url, u->ours))
-		cache_forget(sh->cache, twice_key_hash_of(sh->seed, url.p, url.n), url, STR(""),
+		relay_forget(sh, twice_key_hash_of(sh->seed, url.p, url.n), url, STR(""),
 			     u->f->begun);
 	bill_forget(sh, url);
 }
@@ -37,7 +38,7 @@ keep_invalidated(struct fill *f, const struct response *rs)
 	struct str ours = key_primary(&f->key);
 	struct undoing undoing = {f, cachekey_url(ours)};
 	struct forgotten done =
-		cache_forget(sh->cache, f->key.primary, ours, buf_str(&f->tags), f->begun);
+		relay_forget(sh, f->key.primary, ours, buf_str(&f->tags), f->begun);
 	bill_forget(sh, ours);
 	if (done.was_clean)
 		f->begun = done.at;

@@ -12,6 +12,8 @@
  *   Who asks, by a trusted forwarder's word.
  *           X-Real-IP and its like differ from client to client. Other fields of a trusted
  *           forwarder that override something are in the key.
+ *   Accept-Encoding, as far as a class tells no difference (outgoing_has_classes).
+ *           The class goes out, and in one form an answer serves all of them (http/form.h).
  *   The order of fields of different names, and the case of names (RFC 9110 5.1, 5.3).
  *   Whether it is GET or HEAD.
  *           They share a key; what HEAD brings is checked against what is stored.
@@ -66,6 +68,7 @@
 #define SERVE_OUTGOING_H
 
 #include "proxy/http/cachekey.h"
+#include "proxy/http/coding.h"
 #include "proxy/base/network.h"
 #include "proxy/http/fault.h"
 #include "proxy/serve/outgoing/header_rules.h"
@@ -104,6 +107,7 @@ struct outgoing {
 	const struct outgoing_settings *set;
 	const struct key_rules *rules;
 	const struct header_rules *headers; /* what the route changes; NULL: nothing */
+	const struct coding_list *codings;  /* the route's, for classes of Accept-Encoding; NULL: none */
 	struct str client_ip;  /* "192.0.2.1"; needed for the head, and where a variant names it */
 	struct str asker;      /* the client that forwarders name; else the same */
 	struct str request_id; /* what the origin is told that the request is called; or empty */
@@ -158,16 +162,31 @@ bool outgoing_names_client(const struct outgoing *o, struct str names);
 void
 outgoing_variant(const struct outgoing *o, struct str primary, struct str names, struct buf *out);
 
+/* Accept-Encoding of what is shared goes out as one class (coding_class), if the route has codings and no rule
+ * of its own for that field. Signed requests say what they said, in normal form: the field may be signed. */
+bool outgoing_has_classes(const struct outgoing *o);
+/* The class that the origin is asked for: none by no such field, as from clients that have none. CODING_UNCLASSED: what
+ * the client wants goes out. */
+unsigned outgoing_class(const struct outgoing *o);
+/* The codings that the client takes (coding_accepted). */
+unsigned outgoing_accepted(const struct outgoing *o);
+
 struct outgoing_asks {	 /* the cache's questions, added when not empty */
 	bool as_it_came; /* with the client's conditions and range; else without */
 	bool wishes;	 /* with its Cache-Control and Pragma: nobody else gets the answer */
 	bool no_wishes;	 /* without them, whoever gets it */
 	struct str if_none_match, if_modified_since, range, if_range;
+	const unsigned *class; /* what is stored was asked for so: instead of the client's own; or NULL */
 };
 /* Appends the field lines ("Name: value\r\n" each; not Host, Content-Length, Expect or framing,
  * which the fetch writes). */
 void outgoing_fields(const struct outgoing *o, struct str primary, const struct outgoing_asks *asks,
 		     struct buf *out);
+
+/* Appends the client's lines as they came, for a node of the fleet to which this request is its client's: but for those
+ * that end at this hop, and conditions and ranges that are not asked (asks); and what the request is called. */
+void
+outgoing_raw(const struct outgoing *o, const struct outgoing_asks *asks, struct buf *out);
 
 /* Whether a field goes out that may tell the client from others (outgoing_settings.harmless) and that neither
  * the key nor a variant by the answer's Vary holds. */

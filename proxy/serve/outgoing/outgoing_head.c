@@ -158,8 +158,9 @@ add_alone(const struct field *f, struct buf *out)
 	buf_add_lit(out, "\r\n");
 }
 
+/* classed: Accept-Encoding is written by add_class. */
 static void
-add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf *out)
+add_clients(const struct outgoing *o, const struct outgoing_asks *a, bool classed, struct buf *out)
 {
 	const struct fields *f = &o->rq->fields;
 	struct chains c;
@@ -169,6 +170,7 @@ add_clients(const struct outgoing *o, const struct outgoing_asks *a, struct buf 
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct field *field = &f->v[i];
 		if (fields_is_listed(&o->listed, i) || is_asked_instead(a, field->id) ||
+		    (classed && field->id == FIELD_ACCEPT_ENCODING) ||
 		    !outgoing_goes_out(o, field->id, field->name, a))
 			continue;
 		if (counts_down(o->rq, field))
@@ -190,6 +192,15 @@ add_if_any(struct str name, struct str value, struct buf *out)
 }
 
 static void
+add_asked(const struct outgoing_asks *a, struct buf *out)
+{
+	add_if_any(STR("If-None-Match"), a->if_none_match, out);
+	add_if_any(STR("If-Modified-Since"), a->if_modified_since, out);
+	add_if_any(STR("Range"), a->range, out);
+	add_if_any(STR("If-Range"), a->if_range, out);
+}
+
+static void
 add_own(const struct outgoing *o, enum field_id id, struct str name, struct str authority,
 	struct buf *out)
 {
@@ -207,11 +218,14 @@ outgoing_fields(const struct outgoing *o, struct str primary, const struct outgo
 		struct buf *out)
 {
 	struct str authority = outgoing_authority(primary);
-	add_clients(o, a, out);
-	add_if_any(STR("If-None-Match"), a->if_none_match, out);
-	add_if_any(STR("If-Modified-Since"), a->if_modified_since, out);
-	add_if_any(STR("Range"), a->range, out);
-	add_if_any(STR("If-Range"), a->if_range, out);
+	unsigned class = a->class && outgoing_has_classes(o) ? *a->class : outgoing_class(o);
+	add_clients(o, a, class != CODING_UNCLASSED, out);
+	if (class != CODING_UNCLASSED && class) {
+		buf_add_lit(out, "Accept-Encoding: ");
+		coding_class_add(class, o->codings, out);
+		buf_add_lit(out, "\r\n");
+	}
+	add_asked(a, out);
 	add_if_any(STR("X-Request-ID"), o->request_id, out);
 	add_own(o, FIELD_X_FORWARDED_FOR, STR("X-Forwarded-For"), authority, out);
 	add_own(o, FIELD_X_FORWARDED_PROTO, STR("X-Forwarded-Proto"), authority, out);
@@ -224,4 +238,16 @@ outgoing_fields(const struct outgoing *o, struct str primary, const struct outgo
 		outgoing_add_ruled(o, &o->headers->lines[i], authority, out);
 		buf_add_lit(out, "\r\n");
 	}
+}
+
+void
+outgoing_raw(const struct outgoing *o, const struct outgoing_asks *a, struct buf *out)
+{
+	const struct fields *f = &o->rq->fields;
+	for (unsigned i = 0; i < f->n; i++)
+		if (!fields_is_listed(&o->listed, i) && !is_asked_instead(a, f->v[i].id) &&
+		    outgoing_is_end_to_end(f->v[i].id, a))
+			add_field(f->v[i].name, f->v[i].value, out);
+	add_asked(a, out);
+	add_if_any(STR("X-Request-ID"), o->request_id, out);
 }

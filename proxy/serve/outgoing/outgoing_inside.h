@@ -33,6 +33,9 @@ bool outgoing_writes_anew(enum field_id id);
 bool outgoing_goes_out(const struct outgoing *o, enum field_id id, struct str name,
 		       const struct outgoing_asks *a);
 
+/* Whether lines of it go on to another node as they came. */
+bool outgoing_is_end_to_end(enum field_id id, const struct outgoing_asks *a);
+
 /* ---- outgoing_value.c ------------------------------------------------------------------------ */
 
 struct outgoing_lines { /* of one field */

@@ -72,6 +72,17 @@ outgoing_goes_out(const struct outgoing *o, enum field_id id, struct str name,
 	       (!o->shared || a->wishes || o->set->keep_wishes || outgoing_is_in_key(o, name));
 }
 
+bool
+outgoing_is_end_to_end(enum field_id id, const struct outgoing_asks *a)
+{
+	static const uint64_t ends_here =
+		FIELD_BIT(HOST) | FIELD_BIT(CONTENT_LENGTH) | FIELD_BIT(EXPECT) |
+		FIELD_BIT(X_REQUEST_ID);
+	return id == FIELD_OTHER || (!((ends_here | fields_hop_by_hop) & field_bit(id)) &&
+				     (a->as_it_came || !(conditions & field_bit(id))) &&
+				     (!a->no_wishes || !(wishes & field_bit(id))));
+}
+
 uint64_t
 outgoing_asked(const struct outgoing *o, const struct outgoing_asks *a)
 {

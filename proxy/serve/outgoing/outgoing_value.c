@@ -2,6 +2,7 @@
  * anew. */
 #include "proxy/serve/outgoing/outgoing_inside.h"
 
+#include "proxy/http/credential.h"
 #include "proxy/http/negotiate.h"
 #include "proxy/http/syntax.h"
 #include "proxy/http/uri.h"
@@ -63,6 +64,41 @@ outgoing_add_value(const struct outgoing *o, const struct outgoing_lines *l, str
 	add_joined(o, l, first->id == FIELD_COOKIE ? STR("; ") : STR(", "), &joined);
 	outgoing_add_normal(first->id, first->name, buf_str(&joined), out);
 	buf_fini(&joined);
+}
+
+/* ---- Accept-Encoding ------------------------------------------------------------------------- */
+
+static void find_lines(const struct outgoing *o, enum field_id id, struct str name,
+		       struct outgoing_lines *l);
+
+bool
+outgoing_has_classes(const struct outgoing *o)
+{
+	struct str name = STR("accept-encoding");
+	return o->shared && o->codings && o->codings->n && !outgoing_is_ruled(o, name) &&
+	       outgoing_goes_out(o, FIELD_ACCEPT_ENCODING, name, &outgoing_asks_nothing);
+}
+
+unsigned
+outgoing_accepted(const struct outgoing *o)
+{
+	struct outgoing_lines l;
+	struct buf joined = {0};
+	find_lines(o, FIELD_ACCEPT_ENCODING, STR("accept-encoding"), &l);
+	if (l.n == 1)
+		return coding_accepted(o->rq->fields.v[l.at[0]].value);
+	add_joined(o, &l, STR(", "), &joined);
+	unsigned accepted = coding_accepted(buf_str(&joined));
+	buf_fini(&joined);
+	return accepted;
+}
+
+unsigned
+outgoing_class(const struct outgoing *o)
+{
+	return outgoing_has_classes(o) && !credential_signs(o->rq)
+		       ? coding_class(outgoing_accepted(o), o->codings)
+		       : CODING_UNCLASSED;
 }
 
 static void
@@ -187,6 +223,11 @@ outgoing_add_sent(const struct outgoing *o, enum field_id id, struct str name, s
 		  struct buf *out)
 {
 	struct outgoing_lines l;
+	unsigned class = id == FIELD_ACCEPT_ENCODING ? outgoing_class(o) : CODING_UNCLASSED;
+	if (class != CODING_UNCLASSED) {
+		coding_class_add(class, o->codings, out);
+		return class != 0;
+	}
 	find_lines(o, id, name, &l);
 	bool any = l.n && outgoing_goes_out(o, id, name, &outgoing_asks_nothing);
 	if (any)

@@ -1,11 +1,11 @@
-/* route.c - routes compiled from the configuration into views the request path can use as they are.
- */
+/* route.c - routes compiled from the configuration into views the request path can use as they are. */
 #include "proxy/serve/routes/route_inside.h"
 
 #include "config/config.h"
 #include "config/groups.h"
 #include "config/units.h"
 #include "proxy/base/mem.h"
+#include "proxy/coding/compress_types.h"
 #include "proxy/http/syntax.h"
 #include "proxy/http/uri.h"
 
@@ -151,8 +151,42 @@ take_conditions(struct rule *r, const struct config_route *c)
 	r->route.key.mark = buf_str(&r->mark);
 }
 
+static struct coding_list
+codings_of(const struct config *all, const struct config_route *c)
+{
+	const char *names[CONFIG_CODINGS_MOST];
+	struct coding_list list = {.n = config_encoding_names(all, c, names)};
+	_Static_assert(CONFIG_CODINGS_MOST == sizeof list.at / sizeof list.at[0], "all have room");
+	for (unsigned i = 0; i < list.n; i++)
+		list.at[i] = coding_of(str_of(names[i]));
+	return list;
+}
+
+/* The lists are the configuration's words, but for the default. */
+static struct route_packing
+packing_of(struct routes *all, const struct config *c, const struct config_route *r)
+{
+	const struct config_compress *list = &c->admission.compress;
+	bool one = list->type_count == 1;
+	if (r->admission.compress == CONFIG_COMPRESS_OFF ||
+	    (one && str_eq(str_of(list->types[0]), STR("none"))))
+		return (struct route_packing){0};
+	struct route_packing p = {.any = r->admission.compress == CONFIG_COMPRESS_ANY,
+				  .streams = list->stream};
+	if (one && str_eq(str_of(list->types[0]), STR("default"))) {
+		p.types = compress_types_default;
+		p.type_count = (unsigned)compress_types_default_n;
+		return p;
+	}
+	if (!all->packed_types)
+		all->packed_types = strs_of(list->types, list->type_count);
+	p.types = all->packed_types;
+	p.type_count = list->type_count;
+	return p;
+}
+
 static void
-compile(struct rule *r, const struct config *all, const struct config_route *c)
+compile(struct routes *rs, struct rule *r, const struct config *all, const struct config_route *c)
 {
 	int group = config_group_find(all, c->target.origin);
 	struct config_cache cache = config_route_cache(all, c);
@@ -162,6 +196,7 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	route_plain(c->path ? str_of(c->path) : STR(""), &r->path);
 	r->route.group = group < 0 ? 0 : (unsigned)group; /* who only looks for rules has none */
 	r->route.pass = c->pass;
+	r->route.row = (unsigned)(r - rs->rules);
 	r->route.place = c->name ? (unsigned)(c - all->routes) + 1 : 0;
 	r->route.admit = (enum admission_rule)c->admit; /* same order in both tables */
 	r->route.sightings = c->admission.sightings;
@@ -184,6 +219,8 @@ compile(struct rule *r, const struct config *all, const struct config_route *c)
 	take_conditions(r, c);
 	r->route.key.owners_pass =
 		c->cache.ttl_s || c->cache.ttl_status_count || c->cache.ttl_type_count || ignored;
+	r->route.codings = codings_of(all, c);
+	r->route.packing = packing_of(rs, all, c);
 	r->route.upgrades = strs_of(c->upgrades, c->upgrade_count);
 	r->route.upgrade_count = c->upgrade_count;
 	r->route.streams = c->streams;
@@ -246,8 +283,8 @@ routes_create(const struct config *c)
 	r->count = c->route_count + 1;
 	r->rules = mem_zalloc(r->count * sizeof *r->rules);
 	for (unsigned i = 0; i < c->route_count; i++)
-		compile(&r->rules[i], c, &c->routes[i]);
-	compile(&r->rules[c->route_count], c, &any);
+		compile(r, &r->rules[i], c, &c->routes[i]);
+	compile(r, &r->rules[c->route_count], c, &any);
 	index_rules(r);
 	r->closed = r->rules[c->route_count].passing;
 	r->closed.closed = r->closed.gated = true;
@@ -289,6 +326,7 @@ routes_destroy(struct routes **rp)
 			free((void *)(uintptr_t)lists[n]);
 	}
 	route_index_destroy(&r->index);
+	free((void *)(uintptr_t)r->packed_types);
 	free(r->rules);
 	free(r);
 }

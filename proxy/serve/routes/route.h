@@ -14,6 +14,7 @@
 
 #include "proxy/cache/admission/admission.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/http/coding.h"
 #include "proxy/http/policy.h"
 #include "proxy/serve/outgoing/header_rules.h"
 #include "proxy/serve/routes/local_rules.h"
@@ -22,8 +23,17 @@
 
 struct config;
 
+/* The answers that are packed when they are admitted to the disk. */
+struct route_packing {
+	const struct str *types; /* compress_types_match; borrowed */
+	unsigned type_count;	 /* 0: none is */
+	bool streams;		 /* the same of answers on their way to clients */
+	bool any;		 /* also those to requests with cookies or credentials */
+};
+
 struct route {
 	unsigned place; /* of one with a name: in the configuration, from 1; else 0 */
+	unsigned row;	/* among all of them, from 0: the last one is what no route matches */
 	bool pass;	/* never look in or fill the cache */
 	unsigned group; /* of origins: who is asked */
 	enum admission_rule admit;
@@ -32,6 +42,8 @@ struct route {
 	struct policy_settings policy;
 	int64_t stale_after_ms; /* how long its origin may hang before stale is served */
 	struct key_rules key;
+	struct coding_list codings; /* that its origins are asked for, best first; none: what clients want */
+	struct route_packing packing;
 	const struct str *upgrades; /* protocols that its connections may switch to */
 	unsigned upgrade_count;
 	bool streams; /* bodies of requests go on as they come, and may pause once an answer has begun */

@@ -25,6 +25,7 @@ struct rule {
 struct routes {
 	struct rule *rules; /* the last matches everything */
 	unsigned count;
+	const struct str *packed_types; /* owned; NULL: the usual ones, or none */
 	bool by_more;		   /* than host and path: some have conditions */
 	bool by_end;		   /* of the path: some are patterns */
 	struct route_index *index; /* of all but the last */

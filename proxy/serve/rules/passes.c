@@ -10,7 +10,7 @@
 enum { SLOTS = 1 << 14 };
 #define TIME_MASK ((1u << 24) - 1)
 
-enum table { SHARING, RELOADS, SLICING, TABLES };
+enum table { SHARING, RELOADS, SLICING, HOPS, TABLES };
 
 static const enum table table_of[] = {
 #define ROW(id, table, what) [PASSES_##id] = table,

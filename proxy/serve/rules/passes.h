@@ -26,7 +26,9 @@
 	X(LIMITED,    SLICING, "its origin refused slices, for there were too many") \
 	X(HEARD,      SLICING, "a client was told this of it") \
 	X(HEARD_BY,   SLICING, "so was this client") \
-	X(WITNESSED,  SLICING, "clients of two addresses were")
+	X(WITNESSED,  SLICING, "clients of two addresses were") \
+	X(HOPPED,     HOPS,    "the node that owns it was asked for it") \
+	X(CHANGED,    HOPS,    "an unsafe request changed it, which the node that owns it may not have heard yet")
 /* clang-format on */
 enum passes_kind {
 #define ROW(id, table, what) PASSES_##id,

@@ -30,11 +30,11 @@ slices_end(uint64_t until)
 /* The bytes of a slice; n 0: there is no such slice. */
 struct range slices_bytes(uint64_t number, uint64_t total);
 
-/* Bytes of the body that o stands for, in slices or not. */
+/* Bytes of the body that o stands for, in slices or not, as the origin has it. */
 static inline uint64_t
 slices_length(const struct object *o)
 {
-	return o->kind == OBJECT_SLICED ? o->whole_bytes : o->body_bytes;
+	return o->kind == OBJECT_SLICED ? o->whole_bytes : object_own_bytes(o);
 }
 
 /* The origin was asked for some bytes of a version. */

@@ -1,6 +1,7 @@
 /* trailers.c - one line after the other: what nobody on the way acts on may pass. */
 #include "proxy/serve/rules/trailers.h"
 
+#include "proxy/http/form.h"
 #include "proxy/http/syntax.h"
 
 bool
@@ -35,7 +36,7 @@ is_for_heads(const struct field *f)
 
 void
 trailers_pass(struct str lines, const struct header_rules *rules, const struct tag_settings *tags,
-	      struct buf *out)
+	      bool other_form, struct buf *out)
 {
 	struct str name, value;
 	while (lines.n) {
@@ -44,7 +45,7 @@ trailers_pass(struct str lines, const struct header_rules *rules, const struct t
 		if (line.n == 0 || !str_cut(line, ':', &name, &value))
 			return;
 		struct field f = {.name = name, .value = str_trim(value), .id = field_id_of(name)};
-		if (is_for_heads(&f) || (rules && header_rules_hide(rules, name)) ||
+		if (is_for_heads(&f) || (other_form && form_is_of_bytes(f.id, name)) || (rules && header_rules_hide(rules, name)) ||
 		    (tags && tags->strip && tags_is_field(tags, &f)))
 			continue;
 		buf_add_str(out, name);

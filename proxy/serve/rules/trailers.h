@@ -17,8 +17,8 @@
 /* Whether the client takes them: TE of its request says so (10.1.4). */
 bool trailers_are_wanted(const struct fields *request);
 /* Of lines as a fetch brought them, those that go on, appended to out: "Name: value" CR LF each.
- * rules, tags: NULL: none. */
+ * rules, tags: NULL: none. other_form: behind other bytes than the origin's (form.h). */
 void trailers_pass(struct str lines, const struct header_rules *rules,
-		   const struct tag_settings *tags, struct buf *out);
+		   const struct tag_settings *tags, bool other_form, struct buf *out);
 
 #endif
