@@ -26,6 +26,7 @@
 #include "proxy/node/handover.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/keeper.h"
+#include "proxy/node/membership.h"
 #include "proxy/node/disinherit.h"
 #include "proxy/node/watchdog.h"
 #include "proxy/wire/clients.h"
@@ -401,6 +402,7 @@ let_go(struct bequest *b)
 	s->ending = true;
 	s->heir_end = b->end;
 	keeper_stop(&s->keeper);
+	membership_end(s->outward.membership, false);
 	cache_bequeath(s->shelves.cache, b->heir->pid ? hand_on_forgets : hand_on_any, s);
 	for (unsigned i = 0; i < s->place_count; i++)
 		if (s->places[i].file.path)

@@ -2,14 +2,17 @@
 #include "proxy/node/edition.h"
 
 #include "config/config.h"
+#include "proxy/base/le.h"
 #include "proxy/base/mem.h"
 #include "proxy/node/admin_door.h"
 #include "proxy/serve/settings.h"
 
 #include <assert.h>
+#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct edition *
 edition_create(const struct config *c, uint32_t node)
@@ -41,6 +44,7 @@ make_settings(const struct edition *e)
 		routes_pass(s->routes);
 	s->pages = e->base ? e->base->pages.of : e->pages.of;
 	s->counted = e->counted;
+	s->forms = e->forms;
 	return s;
 }
 
@@ -68,6 +72,7 @@ edition_open(struct edition *e, unsigned workers, const struct edition *before,
 	if (open_parts(e, workers, before, names, err, err_bytes))
 		return -1;
 	e->counted = route_names_open(&names->routes, e->config, before ? before->config : NULL);
+	e->forms = mem_zalloc((e->config->route_count + 1) * sizeof *e->forms);
 	e->settings = make_settings(e);
 	return 0;
 }
@@ -106,6 +111,7 @@ edition_unref(struct edition **ep)
 	origins_close(&e->origins);
 	pages_close(&e->pages);
 	free(e->counted);
+	free(e->forms);
 	if (e->config == &e->own)
 		config_fini(&e->own);
 	free(e->token);
@@ -130,4 +136,28 @@ edition_settings(struct edition *e)
 	s->gone = on_gone;
 	s->lender = edition_ref(e);
 	return s;
+}
+
+/* Tells this node from others in Via: two of one name may be in a row, and a request that comes back must
+ * be known. The seed lies in the cache directory (without one it is new at each start), so the number stays
+ * the same over restarts; host name and listeners tell a node from another one that was started in a copy of
+ * its directory. The machine's name alone would not do: an edge and its shield may run on one. Clients see
+ * the number, so it is made by another hash than the one by which keys are found. */
+uint32_t
+edition_number(const struct twice_seed *seed, const struct config *c)
+{
+	unsigned char mac[EVP_MAX_MD_SIZE];
+	char host[256] = "";
+	struct buf b = {0};
+	gethostname(host, sizeof host - 1);
+	buf_printf(&b, "node %s", host);
+	for (unsigned i = 0; i < c->listen_count; i++)
+		buf_printf(&b, " %s", c->listen[i]);
+	if (c->fleet.listen) /* whose nodes have one seed */
+		buf_printf(&b, " fleet %s", c->fleet.listen);
+	bool made = HMAC(EVP_sha256(), seed->secret, sizeof seed->secret, (unsigned char *)b.p, b.n,
+			 mac, NULL);
+	assert(made);
+	buf_fini(&b);
+	return le_get32((char *)mac);
 }

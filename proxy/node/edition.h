@@ -23,6 +23,7 @@ struct edition {
 	struct origins origins;
 	struct pages pages;
 	unsigned char *counted;	   /* route_names.h */
+	struct route_forms *forms; /* settings.h; NULL: this one passes */
 	struct settings *settings; /* for threads that are no workers: constant, never counted */
 	unsigned *ports;	   /* at which each entry of listen is; 0: a path */
 	char *token;		   /* that the admin server asks for; NULL: none */
@@ -53,6 +54,10 @@ int edition_open(struct edition *e, unsigned workers, const struct edition *befo
 		 struct edition_names *names, char *err, size_t err_bytes);
 struct edition *edition_ref(struct edition *e);
 void edition_unref(struct edition **e); /* any thread; the last one destroys */
+
+/* The number that tells this node from others in Via. */
+struct twice_seed;
+uint32_t edition_number(const struct twice_seed *seed, const struct config *c);
 
 /* For one worker; it counts as a user until the last request under it has ended. */
 struct settings *edition_settings(struct edition *e);

@@ -10,8 +10,10 @@
 #include "proxy/http/head.h"
 #include "proxy/node/doorway.h"
 #include "proxy/node/explain_headers.h"
+#include "proxy/node/explain_owner.h"
 #include "proxy/node/explain_why.h"
 #include "proxy/node/imagined.h"
+#include "proxy/node/membership.h"
 #include "proxy/serve/rules/select.h"
 #include "proxy/serve/rules/slices.h"
 #include "proxy/serve/sight.h"
@@ -31,6 +33,7 @@ struct question {
 	struct sighting_facts facts;
 	struct sighting sighting;
 	enum selection selection;
+	struct explain_owner owner;
 	int64_t now_s;
 	json_t *why; /* sentences */
 };
@@ -140,6 +143,8 @@ decide(struct question *q)
 	q->facts.admitted = o && o->on_disk && o->kind == OBJECT_SLICED;
 	if (o)
 		q->facts.body_bytes = slices_length(o);
+	if (q->owner.elsewhere)
+		q->facts.kind = SIGHTING_ELSEWHERE;
 	q->sighting = seen_look(q->sh->seen, q->im.key.sighting, &q->facts);
 	struct select_facts f = {
 		.method = q->im.rq.method,
@@ -147,11 +152,12 @@ decide(struct question *q)
 		.no_store = q->cc.no_store,
 		.asks_for_less = policy_asks_for_less(&q->im.rq),
 		.found = o != NULL,
+		.elsewhere = q->owner.elsewhere != NULL,
 		.reuse = q->reuse.reuse,
 		.unseen = !o && !q->sighting.known.times,
 	};
 	q->selection = q->im.shared ? select_decide(&f) : SELECT_PASS;
-	if (q->im.as_it_came && !select_is_done_here(q->selection))
+	if (q->im.as_it_came && !q->owner.elsewhere && !select_is_done_here(q->selection))
 		q->selection = SELECT_PASS;
 	q->im.outgoing.shared = q->selection != SELECT_PASS;
 }
@@ -159,7 +165,7 @@ decide(struct question *q)
 /* ---- sentences ------------------------------------------------------------------------------- */
 
 static const char *
-deed(enum selection s)
+deed(const struct question *q, enum selection s)
 {
 	static const char *const deeds[] = {
 		[SELECT_ANSWER] = "answer",
@@ -173,7 +179,8 @@ deed(enum selection s)
 		[SELECT_FETCH_ALONE] = "fetch for this client alone",
 		[SELECT_PASS] = "pass to the origin",
 	};
-	return deeds[s];
+	bool here = select_is_done_here(s) || s == SELECT_ANSWER_REFRESH;
+	return q->owner.elsewhere && !here ? "ask the node that decides about it" : deeds[s];
 }
 
 /* Says why an answer comes before the cache is asked. */
@@ -223,6 +230,15 @@ say_why_stored(struct question *q)
 }
 
 static void
+say_why_owner(struct question *q)
+{
+	struct buf text = {0};
+	explain_owner_say(&q->owner, q->object && !q->object->on_disk, &text);
+	say_text(q, &text);
+	buf_fini(&text);
+}
+
+static void
 say_why_sighting(struct question *q)
 {
 	const char *why = explain_verdict(q->sighting.verdict);
@@ -231,7 +247,7 @@ say_why_sighting(struct question *q)
 	char chosen[CHOICE_TEXT];
 	if (why)
 		say(q, why);
-	if (q->im.route->sightings || !seen_choice(q->sh->seen, &c))
+	if (q->owner.elsewhere || q->im.route->sightings || !seen_choice(q->sh->seen, &c))
 		return;
 	buf_printf(&text, "admission.sightings is auto: now %s.", choice_say(&c, chosen));
 	say_text(q, &text);
@@ -257,6 +273,7 @@ say_all(struct question *q, const struct settings *s)
 		say(q, "Nothing is stored for it.");
 	if (q->im.as_it_came)
 		say(q, imagined_why_as_it_came);
+	say_why_owner(q);
 	say_why_sighting(q);
 }
 
@@ -355,6 +372,7 @@ static const char *const answer_words[] = {
 	[ANSWER_RAM] = "ram-hit",
 	[ANSWER_DISK] = "disk-hit",
 	[ANSWER_MISS] = "miss",
+	[ANSWER_SIBLING] = "sibling",
 	[ANSWER_COALESCED] = "coalesced",
 	[ANSWER_REVALIDATED] = "revalidated",
 	[ANSWER_STALE] = "stale",
@@ -395,7 +413,7 @@ static json_t *
 now_of(const struct question *q)
 {
 	const char *here = imagined_deed(&q->im);
-	json_t *now = json_pack("{s:s}", "does", here ? here : deed(q->selection));
+	json_t *now = json_pack("{s:s}", "does", here ? here : deed(q, q->selection));
 	if (q->im.shared && !here)
 		json_object_set_new(now, "verdict",
 				    json_string(admission_word(q->sighting.verdict)));
@@ -425,6 +443,10 @@ json_of(struct question *q, const struct worker *workers, unsigned n)
 		json_object_set_new(top, "origin",
 				    explain_origin(q->im.settings->config, q->im.route->group,
 						   &q->im.outgoing, key_primary(&q->im.key)));
+	if (q->owner.chart)
+		json_object_set_new(top, "fleet",
+				    membership_owners(q->owner.chart, key_primary(&q->im.key),
+						      q->im.key.primary));
 	json_object_set_new(top, "stored", stored_of(q));
 	json_object_set_new(top, "seen", seen_of(q));
 	json_object_set_new(top, "last", last_of(q, workers, n));
@@ -451,8 +473,10 @@ explain_url(const struct shelves *sh, const struct settings *settings, const str
 	const char *no = imagined_init(&q.im, settings, &order);
 	if (!no && !q.im.fault) {
 		make_key(&q);
-		if (q.im.shared)
+		if (q.im.shared) {
+			explain_owner_find(&q.owner, sh->fleet, q.im.key.primary.hi);
 			look(&q);
+		}
 		decide(&q);
 		say_all(&q, settings);
 	}
@@ -460,6 +484,7 @@ explain_url(const struct shelves *sh, const struct settings *settings, const str
 		add_json(json_of(&q, workers, worker_count), out);
 	json_decref(q.why);
 	object_unref(&q.object);
+	explain_owner_fini(&q.owner);
 	imagined_fini(&q.im);
 	buf_fini(&q.names);
 	return no;

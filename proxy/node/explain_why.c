@@ -35,6 +35,7 @@ explain_verdict(enum admission verdict)
 		[ADMISSION_SEEN_CURRENT] = "It was asked for before, as the filter knows: a storable answer would be written to disk.",
 		[ADMISSION_SEEN_PREVIOUS] = "It was asked for before, as the filter knows: a storable answer would be written to disk.",
 		[ADMISSION_ON_DISK] = "It is on disk already.",
+		[ADMISSION_TAKEN_OVER] = "The node of the fleet that owned it before has it on its disk: it is written here at once.",
 		[ADMISSION_ALWAYS] = "admit: always of its route has every storable answer written to disk.",
 		[ADMISSION_NEVER] = "admit: never of its route keeps it off the disk.",
 		[ADMISSION_FILLING] = "The disk is not yet filled to admission.fill_until: everything storable is written.",

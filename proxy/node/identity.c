@@ -283,13 +283,13 @@ become(const struct owner *o)
 static bool
 is_group_taken(const struct config *c, gid_t gid, const char **setting, char *err, size_t err_bytes)
 {
-	if (!c->group || geteuid() == 0 || getegid() == gid)
+	if (!c->identity.group || geteuid() == 0 || getegid() == gid)
 		return true;
 	*setting = "group";
 	snprintf(err, err_bytes,
 		 "only root can take the group \"%s\"; start twice as root or with that group "
 		 "(systemd: Group=%s), or leave group out",
-		 c->group, c->group);
+		 c->identity.group, c->identity.group);
 	return false;
 }
 
@@ -298,23 +298,23 @@ static int
 find_owner(const struct config *c, struct owner *o, const char **setting, char *err,
 	   size_t err_bytes)
 {
-	const struct passwd *user = getpwnam(c->user);
+	const struct passwd *user = getpwnam(c->identity.user);
 	*setting = "user";
 	if (!user) {
 		snprintf(err, err_bytes,
 			 "there is no user \"%s\" on this machine; make it (adduser --system "
 			 "--group %s), or name another",
-			 c->user, c->user);
+			 c->identity.user, c->identity.user);
 		return -1;
 	}
-	*o = (struct owner){c->user, user->pw_uid, user->pw_gid};
-	const struct group *group = c->group ? getgrnam(c->group) : NULL;
-	if (c->group && !group) {
+	*o = (struct owner){c->identity.user, user->pw_uid, user->pw_gid};
+	const struct group *group = c->identity.group ? getgrnam(c->identity.group) : NULL;
+	if (c->identity.group && !group) {
 		*setting = "group";
 		snprintf(err, err_bytes,
 			 "there is no group \"%s\" on this machine; make it (addgroup --system "
 			 "%s), or leave it out for the user's own",
-			 c->group, c->group);
+			 c->identity.group, c->identity.group);
 		return -1;
 	}
 	if (group)
@@ -324,7 +324,7 @@ find_owner(const struct config *c, struct owner *o, const char **setting, char *
 	snprintf(err, err_bytes,
 		 "only root can become \"%s\"; start twice as root or as that user, or leave "
 		 "user out",
-		 c->user);
+		 c->identity.user);
 	return -1;
 }
 
@@ -334,7 +334,7 @@ identity_take(struct identity *out, const struct config *c, enum identity_way wa
 {
 	struct owner o;
 	*out = (struct identity){0};
-	if (!c->user)
+	if (!c->identity.user)
 		return 0;
 	if (find_owner(c, &o, setting, err, err_bytes))
 		return -1;
@@ -347,12 +347,13 @@ identity_take(struct identity *out, const struct config *c, enum identity_way wa
 		out->gives = given_dirs(c);
 	if (failed) {
 		*setting = failed;
-		snprintf(err, err_bytes, "cannot be made for the user \"%s\": %s", c->user,
+		snprintf(err, err_bytes, "cannot be made for the user \"%s\": %s", c->identity.user,
 			 strerror(errno));
 		return -1;
 	}
 	if (become(&o)) {
-		snprintf(err, err_bytes, "cannot become \"%s\": %s", c->user, strerror(errno));
+		snprintf(err, err_bytes, "cannot become \"%s\": %s", c->identity.user,
+			 strerror(errno));
 		return -1;
 	}
 	out->changed = true;
@@ -375,5 +376,5 @@ identity_pass_on(void)
 bool
 identity_is_root_unsaid(const struct config *c)
 {
-	return !c->user && geteuid() == 0;
+	return !c->identity.user && geteuid() == 0;
 }

@@ -120,6 +120,7 @@ take_its_way(struct imagined *im)
 	if (im->fault)
 		return;
 	im->outgoing.headers = r->request;
+	im->outgoing.codings = &r->codings;
 	im->rq.scheme = im->outgoing.scheme;
 	im->gate = gate_decide(s, r, &im->rq, is_denied(im));
 	if (im->gate == GATE_OPEN)

@@ -7,6 +7,7 @@
 #include "proxy/cache/heritage.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/cache/ghost/baseline.h"
+#include "proxy/node/membership.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@ enum { SNAPSHOT_EVERY_S = 900, SLICE_MS = 50 };
 struct keeper {
 	struct shelves *shelves;
 	struct chronicle *chronicle;
+	struct membership *membership;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake, done;
@@ -30,12 +32,14 @@ struct keeper {
 };
 
 void
-keeper_save(struct shelves *sh, struct chronicle *ch)
+keeper_save(struct shelves *sh, struct chronicle *ch, struct membership *m)
 {
 	if (sh->cache && !*cache_directory(sh->cache)) /* RAM only, or not there now */
 		return;
 	if (ch)
 		chronicle_save(ch);
+	if (m)
+		membership_save(m);
 	if (sh->seen)
 		seen_save(sh->seen, now_s());
 	if (sh->baseline)
@@ -90,6 +94,8 @@ keep(struct keeper *k)
 	choose(sh);
 	baseline_tick(sh->baseline, now_ms());
 	chronicle_tick(k->chronicle);
+	membership_save(k->membership);
+	membership_tell_disk(k->membership);
 	cache_watch(k->shelves->cache);
 }
 
@@ -110,6 +116,7 @@ save_last(struct keeper *k)
 		return;
 	seen_save(k->shelves->seen, now_s());
 	chronicle_save(k->chronicle);
+	membership_save(k->membership);
 }
 
 /* Under the lock, which is let go meanwhile. */
@@ -131,7 +138,7 @@ work(struct keeper *k, unsigned seconds)
 	pthread_mutex_unlock(&k->lock);
 	keep(k);
 	if (seconds % SNAPSHOT_EVERY_S == 0)
-		keeper_save(k->shelves, k->chronicle);
+		keeper_save(k->shelves, k->chronicle, k->membership);
 	pthread_mutex_lock(&k->lock);
 }
 
@@ -240,11 +247,12 @@ keeper_looks(struct keeper *k)
 }
 
 int
-keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch)
+keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch, struct membership *m)
 {
 	struct keeper *k = NEW(struct keeper);
 	k->shelves = sh;
 	k->chronicle = ch;
+	k->membership = m;
 	pthread_mutex_init(&k->lock, NULL);
 	clock_condition_init(&k->wake);
 	clock_condition_init(&k->done);

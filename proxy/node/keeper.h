@@ -11,9 +11,11 @@
 #include <stdint.h>
 
 struct keeper;
+struct membership;
 
-/* -1: there is no thread to be had. Shelves and chronicle are borrowed until keeper_stop. */
-int keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch);
+/* -1: there is no thread to be had. All are borrowed until keeper_stop. */
+int
+keeper_start(struct keeper **out, struct shelves *sh, struct chronicle *ch, struct membership *m);
 /* Returns when it is gone: that is, for as long as a disk hangs, when a disk hangs. */
 void keeper_stop(struct keeper **k);
 
@@ -36,6 +38,6 @@ void keeper_look(struct keeper *k, keeper_look_fn *deed, void *ctx);
 bool keeper_looks(struct keeper *k);
 
 /* While the cache is open: what was learnt beside it is saved. */
-void keeper_save(struct shelves *sh, struct chronicle *ch);
+void keeper_save(struct shelves *sh, struct chronicle *ch, struct membership *m);
 
 #endif

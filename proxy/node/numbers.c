@@ -22,11 +22,18 @@ add_origin(const struct origin_measures *from, struct report_origin *to)
 	histogram_sum_add(&to->wait_us, &from->wait_us);
 }
 
+void
+numbers_count(const struct worker *workers, unsigned n, struct report *out)
+{
+	for (unsigned w = 0; w < n; w++)
+		for (int i = 0; i < METRIC_COUNT; i++)
+			out->n[i] += atomic_load_explicit(&workers[w].metrics.n[i],
+							  memory_order_relaxed);
+}
+
 static void
 add_worker(const struct worker *w, const unsigned *numbers, struct report *out)
 {
-	for (int i = 0; i < METRIC_COUNT; i++)
-		out->n[i] += atomic_load_explicit(&w->metrics.n[i], memory_order_relaxed);
 	for (int i = 0; i < MEASURE_COUNT; i++)
 		histogram_sum_add(&out->measures[i], &w->measures.of[i]);
 	for (unsigned i = 0; i < out->origin_count; i++)
@@ -60,6 +67,7 @@ numbers_add(const struct worker *workers, unsigned n, const struct origins *orig
 {
 	unsigned numbers[REPORT_ORIGINS_MOST]; /* under which its servers are counted */
 	out->workers = n;
+	numbers_count(workers, n, out);
 	for (unsigned g = 0; g < origins->group_count; g++)
 		add_group(origins->groups[g], numbers, out);
 	for (unsigned i = 0; i < n; i++)

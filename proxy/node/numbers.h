@@ -14,6 +14,8 @@ struct config;
 /* Adds the counters and histograms of n workers, and what is known of the origins. */
 void numbers_add(const struct worker *workers, unsigned n, const struct origins *origins,
 		 struct report *out);
+/* Of these the counters alone. */
+void numbers_count(const struct worker *workers, unsigned n, struct report *out);
 /* Adds what they counted for routes with names; counted: edition.h. */
 void numbers_routes(const struct worker *workers, unsigned n, const struct config *c,
 		    const unsigned char *counted, struct report *out);

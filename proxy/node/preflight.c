@@ -352,6 +352,10 @@ add_paths(const struct config *c, struct reading *r)
 	add_path(r, c->admin_token_file, "admin_token_file");
 	add_path(r, c->tls.client_ca, "tls.client_ca");
 	add_path(r, c->tls.ticket_key, "tls.ticket_key");
+	add_path(r, c->fleet.secret_file, "fleet.secret_file");
+	add_path(r, c->fleet.ca_file, "fleet.ca_file");
+	add_path(r, c->fleet.cert_file, "fleet.cert_file");
+	add_path(r, c->fleet.key_file, "fleet.key_file");
 	for (unsigned i = 0; i < c->tls.certificate_count; i++)
 		add_path(r, c->tls.certificates[i], "tls.certificates");
 	for (unsigned i = 0; i < c->origin_count; i++) {
@@ -367,7 +371,7 @@ add_paths(const struct config *c, struct reading *r)
 static bool
 check_reach(const struct config *c, struct findings *p)
 {
-	unsigned most = 3 + c->tls.certificate_count + 3 * c->origin_count + c->route_count;
+	unsigned most = 7 + c->tls.certificate_count + 3 * c->origin_count + c->route_count;
 	struct reading r = {.paths = mem_zalloc(most * sizeof *r.paths),
 			    .settings = mem_zalloc(most * sizeof *r.settings)};
 	add_paths(c, &r);
@@ -387,7 +391,7 @@ preflight(const struct config *c, const struct preflight_place *in, preflight_ea
 	static void (*const checks[])(const struct config *, struct findings *) = {
 		preflight_listen, preflight_admin, check_origin_files, check_certificates,
 		check_loops,	  check_disks,	   check_files,	       check_memory,
-		check_log,	  check_pages,
+		check_log,	  check_pages,	   preflight_fleet,
 	};
 	struct findings p = {each, ctx, 0, c, in};
 	if (!check_reach(c, &p))

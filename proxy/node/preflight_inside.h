@@ -19,6 +19,7 @@ void preflight_find_missing(struct findings *p, const char *setting, const char 
 	__attribute__((format(printf, 3, 4)));
 
 void preflight_listen(const struct config *c, struct findings *p);
+void preflight_fleet(const struct config *c, struct findings *p);
 void preflight_admin(const struct config *c, struct findings *p);
 
 #endif

@@ -121,6 +121,11 @@ preflight_listen(const struct config *c, struct findings *p)
 			c->admin_socket, strerror(error));
 	if (p->in->starts_later)
 		check_taken(c, p);
+	error = config_has_fleet(c) ? cannot_listen(c->fleet.listen, p->in) : 0;
+	if (error)
+		preflight_find(p, true, "fleet.listen",
+			       "cannot listen on %s: %s; write an address of this machine",
+			       c->fleet.listen, strerror(error));
 	error = c->admin ? cannot_listen(c->admin, p->in) : 0;
 	if (error)
 		preflight_find(p, true, "admin",

@@ -9,6 +9,7 @@
 #include "proxy/cache/heritage.h"
 #include "proxy/http/uri.h"
 #include "proxy/serve/bill.h"
+#include "proxy/serve/relay.h"
 
 #include <assert.h>
 
@@ -116,7 +117,7 @@ struct purger {
 static void
 begin(const struct purger *p, enum forget_kind kind, struct twice_key_hash hash, struct str name)
 {
-	struct purged done = cache_purge(p->sh->cache, kind, p->o->soft, hash, name);
+	struct purged done = relay_purge(p->sh, kind, p->o->soft, hash, name);
 	p->out->found = p->out->found || done.had;
 	p->out->sequence = done.at;
 }

@@ -12,8 +12,10 @@
 #include "config/listen.h"
 #include "proxy/cache/admission/seen.h"
 #include "proxy/node/health.h"
+#include "proxy/node/membership.h"
 #include "proxy/node/server_inside.h"
 
+#include "proxy/coding/packer.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
@@ -220,6 +222,16 @@ open_log(struct making *m)
 		       : 0;
 }
 
+static int
+open_membership(struct making *m)
+{
+	const char *setting;
+	return membership_open(m->s->outward.membership, m->edition->config, &setting, m->say->err,
+			       m->say->err_bytes)
+		       ? refuse(m, setting)
+		       : 0;
+}
+
 /* ---- in the end ---------------------------------------------------------------------------- */
 
 static void
@@ -277,6 +289,8 @@ commit(struct making *m)
 	assert(!s->ending && m->edition->settings && m->edition != old);
 	server_budget(c, &rule);
 	seen_settle(s->shelves.seen, &rule);
+	if (s->shelves.packer)
+		packer_change(s->shelves.packer, server_packing_ppm(c), now_us());
 	resolver_every(s->names.origins.resolver, (int64_t)c->resolve_s * 1000);
 	clients_settle(s->clients, c->limits.connections, c->limits.per_address);
 	pthread_mutex_lock(&s->lock);
@@ -286,7 +300,8 @@ commit(struct making *m)
 		s->log_dropped += logfile_dropped(old_log);
 	pthread_mutex_unlock(&s->lock);
 	tell_workers(m);
-	health_settle(s->health, &m->edition->origins);
+	health_settle(s->outward.health, &m->edition->origins);
+	membership_begin(s->outward.membership);
 	for (unsigned i = 0; i < m->forgotten_n; i++)
 		s->names.origins.of[m->forgotten[i]].counted = true;
 	for (unsigned i = 0; i < m->unnamed_n; i++)
@@ -310,6 +325,7 @@ clear_up(struct making *m)
 	for (unsigned i = 0; m->places && i < m->edition->config->listen_count; i++)
 		if (!m->kept[i])
 			doorway_leave(m->edition->config, i, &m->places[i]);
+	membership_discard(s->outward.membership);
 	free(m->doors);
 	free(m->door_n);
 	free(m->places);
@@ -341,7 +357,8 @@ change(struct making *m)
 	m->doors = mem_zalloc(s->worker_count * sizeof *m->doors);
 	m->door_n = mem_zalloc(s->worker_count * sizeof *m->door_n);
 	config_copy(&asked, m->fresh);
-	int r = open_edition(m) || open_first_tls(m) || open_places(m) || open_log(m) || open_tls(m)
+	int r = open_edition(m) || open_first_tls(m) || open_places(m) || open_log(m) ||
+				open_tls(m) || open_membership(m)
 			? -1
 			: 0;
 	if (r == 0) {

@@ -10,9 +10,10 @@
 #include "proxy/node/health.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
+#include "proxy/node/membership.h"
+#include "proxy/node/sibling_door.h"
 
 #include "proxy/admin/admin.h"
-#include "proxy/base/le.h"
 #include "proxy/base/log.h"
 #include "proxy/base/mem.h"
 #include "proxy/origin/resolver.h"
@@ -29,7 +30,6 @@
 
 #include <assert.h>
 #include <malloc.h>
-#include <openssl/hmac.h>
 #include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -45,150 +45,10 @@ server_check(const struct server *s)
 	assert(s->place_count == s->edition->config->listen_count);
 	/* A server with a successor writes nothing, and takes no change any more. */
 	assert(s->heir_end < 0 || (s->ending && !s->keeper && cache_rests(s->shelves.cache)));
-	assert(s->ending || !s->started || s->health); /* which server_stop ends first */
+	assert(s->ending || !s->started || s->outward.health); /* which server_stop ends first */
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
-
-static unsigned
-cores(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	return n > 0 ? (unsigned)n : 1;
-}
-
-static unsigned
-worker_count(const struct config *c)
-{
-	return c->workers ? c->workers : cores();
-}
-
-static struct twice_filter_options
-memory_of(const struct config *c)
-{
-	static const enum twice_filter_kind kind_of[] = {
-		[CONFIG_FILTER_PAIR] = TWICE_FILTER_PAIR,
-		[CONFIG_FILTER_COUNTING] = TWICE_FILTER_COUNTING,
-		[CONFIG_FILTER_STABLE] = TWICE_FILTER_STABLE,
-		[CONFIG_FILTER_SCALABLE] = TWICE_FILTER_SCALABLE,
-	};
-	return (struct twice_filter_options){
-		.kind = kind_of[c->admission.filter],
-		.sightings = c->admission.sightings ? c->admission.sightings : CHOICE_MANY,
-		.capacity = c->admission.capacity,
-		.false_positives = c->admission.false_positives,
-		.rotate_after_s = c->admission.rotate_after_s,
-	};
-}
-
-void
-server_budget(const struct config *c, struct seen_rule *out)
-{
-	const struct config_admission *a = &c->admission;
-	*out = (struct seen_rule){a->sightings, a->fill_until, .address_bytes = a->address_bytes};
-	out->write_budget_bytes_s = config_budget(c, &out->write_budget_saved_s);
-}
-
-static int
-open_sightings(struct server *s, char *err, size_t err_bytes)
-{
-	const struct config *c = s->edition->config;
-	struct seen_options o = {
-		.cache = s->shelves.cache,
-		.saved = c->cache.dir != NULL,
-		.memory = memory_of(c),
-		.max_object_bytes = c->cache.max_object_bytes,
-		.now_ms = now_ms(),
-	};
-	server_budget(c, &o.rule);
-	return seen_open(&s->shelves.seen, &o, err, err_bytes);
-}
-
-/* The ghost takes at most an eighth of what the RAM tier does, and is exact up to so many objects.
- * More would make it dearer than a hundredth of a request: an event costs 100 ns while its tables
- * fit in the processor's caches, 440 ns with 200,000 objects; sampled, only some requests are
- * events. All of it, notes and ghost, is 0.6% of the CPU time both of hits in RAM (bench/load
- * --same 400 --bytes 1024) and of the mix (--cdn): perf record -e task-clock -p PID, symbols of
- * bill, baseline and ghost. */
-static uint32_t
-ghost_entries(const struct config *c)
-{
-	enum { LEAST = 16 << 10, MOST = 32 << 10, BYTES_EACH = 136 };
-	uint64_t n = c->cache.memory_bytes / 8 / BYTES_EACH;
-	return n < LEAST ? LEAST : n > MOST ? MOST : (uint32_t)n;
-}
-
-static int
-open_shelves(struct server *s, char *err, size_t err_bytes)
-{
-	const struct config *c = s->edition->config;
-	struct shelves *sh = &s->shelves;
-	struct cache_disk more[CONFIG_DISKS_MOST];
-	for (unsigned i = 0; i < c->disk_count; i++)
-		more[i] = (struct cache_disk){c->disks[i].dir, c->disks[i].bytes};
-	struct cache_options o = {
-		.more = more,
-		.more_n = c->disk_count,
-		.dir = c->cache.dir,
-		.disk_bytes = c->cache.disk_bytes,
-		.memory_bytes = c->cache.memory_bytes,
-		.max_object_bytes = c->cache.max_object_bytes,
-		.keep_free = c->cache.keep_free,
-		.scrub_every_s = c->cache.checks.scrub_every_s,
-		.io_threads = c->cache.io_threads,
-		.verify_always = c->cache.checks.verify == CONFIG_VERIFY_ALWAYS,
-		.read_limit_ms = (unsigned)c->cache.read_timeout_ms,
-		.required = c->cache.required,
-		.still_ms = (unsigned)preflight_disk_ms(c),
-	};
-	if (s->heir) { /* another process still writes to the directories, and has their locks */
-		o.locks_n = heir_locks(s->heir, &o.locks);
-		o.rests = !heir_is_alone(s->heir);
-	}
-	o.reserve_bytes = baseline_reserve_bytes(c->cache.disk_bytes, c->admission.capacity);
-	if (cache_open(&sh->cache, &o, err, err_bytes))
-		return -1;
-	sh->seed = cache_seed(sh->cache);
-	s->chronicle = chronicle_create(sh->cache);
-	if (open_sightings(s, err, err_bytes))
-		return -1;
-	unsigned saved_s;
-	uint64_t budget_bytes_s = config_budget(c, &saved_s);
-	struct sighting_settings asked = seen_settings(sh->seen);
-	struct baseline_options b = {
-		.ghost =
-			{
-				.disk_bytes = config_disk_bytes(c),
-				.reserve_bytes = o.reserve_bytes,
-				.max_object_bytes = o.max_object_bytes,
-				.memory_bytes = o.memory_bytes,
-				.max_entries = ghost_entries(c),
-			},
-		.what_if = {.memory = memory_of(c),
-			    .chooses = !c->admission.sightings,
-			    .sightings = asked.sightings,
-			    .large_sightings = asked.large_sightings,
-			    .budget_bytes_s = budget_bytes_s,
-			    .budget_saved_s = saved_s},
-		.rings = worker_count(c),
-		.cache = c->cache.dir ? sh->cache : NULL,
-	};
-	if (baseline_create(&sh->baseline, &b)) {
-		snprintf(err, err_bytes,
-			 "cannot start the thread of the baseline; raise the limit on threads");
-		return -1;
-	}
-	uint64_t budget = c->cache.memory_bytes / 4;
-	struct flights_options f = {.window_bytes = 512 << 10, .cache = sh->cache};
-	f.total_bytes = budget > 64 << 20 ? budget : 64 << 20;
-	f.retain_bytes = f.total_bytes / 2;
-	sh->flights = flights_create(&f);
-	sh->passes = passes_create();
-	sh->rests = rests_create();
-	sh->rates = rates_create();
-	sh->challenges = challenges_create();
-	return 0;
-}
 
 int
 server_open_log(const struct server *s, const struct config *c, struct logfile **out, char *err,
@@ -202,28 +62,6 @@ server_open_log(const struct server *s, const struct config *c, struct logfile *
 		return 0;
 	snprintf(err, err_bytes, "access_log: cannot start its thread: %s", strerror(errno));
 	return -1;
-}
-
-/* Tells this node from others in Via: two of one name may be in a row, and a request that comes back must
- * be known. The seed lies in the cache directory (without one it is new at each start), so the number stays
- * the same over restarts; host name and listeners tell a node from another one that was started in a copy of
- * its directory. The machine's name alone would not do: an edge and its shield may run on one. Clients see
- * the number, so it is made by another hash than the one by which keys are found. */
-static uint32_t
-node_of(const struct twice_seed *seed, const struct config *c)
-{
-	unsigned char mac[EVP_MAX_MD_SIZE];
-	char host[256] = "";
-	struct buf b = {0};
-	gethostname(host, sizeof host - 1);
-	buf_printf(&b, "node %s", host);
-	for (unsigned i = 0; i < c->listen_count; i++)
-		buf_printf(&b, " %s", c->listen[i]);
-	bool made = HMAC(EVP_sha256(), seed->secret, sizeof seed->secret, (unsigned char *)b.p, b.n,
-			 mac, NULL);
-	assert(made);
-	buf_fini(&b);
-	return le_get32((char *)mac);
 }
 
 /* The sockets of one worker, all entries of listen. */
@@ -285,10 +123,10 @@ open_workers(struct server *s, char *err, size_t err_bytes)
 		.forwarder_count = s->edition->settings->trusted_count,
 	};
 	s->clients = clients_create(&l);
-	s->room = room_create(n);
 	for (unsigned w = 0; w < n; w++) {
 		struct worker *worker = &s->workers[w];
 		worker->clients = s->clients;
+		worker->siblings = sibling_door_clients(s->outward.siblings);
 		worker->room = s->room;
 		worker->serve = (struct serve){
 			.shelves = &s->shelves,
@@ -316,7 +154,8 @@ share_heaps(const struct config *c)
 {
 #ifdef M_ARENA_MAX
 	enum { WORKERS_TO_A_HEAP = 4 };
-	mallopt(M_ARENA_MAX, (int)((worker_count(c) + WORKERS_TO_A_HEAP - 1) / WORKERS_TO_A_HEAP));
+	mallopt(M_ARENA_MAX,
+		(int)((server_workers(c) + WORKERS_TO_A_HEAP - 1) / WORKERS_TO_A_HEAP));
 #else
 	(void)c;
 #endif
@@ -325,7 +164,7 @@ share_heaps(const struct config *c)
 static int
 open_edition(struct server *s, char *err, size_t err_bytes)
 {
-	s->edition->node = node_of(s->shelves.seed, s->edition->config);
+	s->edition->node = edition_number(s->shelves.seed, s->edition->config);
 	s->edition->lenient = !s->heir;
 	if (edition_open(s->edition, s->worker_count, NULL, &s->names, err, err_bytes))
 		return -1;
@@ -334,6 +173,18 @@ open_edition(struct server *s, char *err, size_t err_bytes)
 	for (unsigned i = 0; i < MEASURES_ROUTES; i++)
 		s->names.routes.of[i].clean = s->names.routes.of[i].taken;
 	return 0;
+}
+
+static int
+open_membership(struct server *s, char *err, size_t err_bytes)
+{
+	char why[400];
+	const char *setting;
+	int r = membership_open(s->outward.membership, s->edition->config, &setting, why,
+				sizeof why);
+	if (r)
+		snprintf(err, err_bytes, "%s: %s", setting, why);
+	return r;
 }
 
 int
@@ -353,19 +204,23 @@ server_create_heir(struct server **out, const struct config *c, const char *vers
 	s->heir_end = -1;
 	s->version = version;
 	s->begun_us = now_us();
-	s->worker_count = worker_count(c);
+	s->worker_count = server_workers(c);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->changing, NULL);
 	share_heaps(c);
 	s->edition = edition_create(c, 0);
+	s->room = room_create(s->worker_count);
+	s->outward.siblings = sibling_door_create(s->room, s->worker_count);
 	s->names.origins.resolver = resolver_create(NULL, (int64_t)c->resolve_s * 1000);
 	if (heir) {
 		heir_hint(heir, s->names.origins.resolver);
 		inherited_hold();
 	}
-	if (open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
+	if (server_open_shelves(s, err, err_bytes) || open_edition(s, err, err_bytes) ||
 	    server_open_log(s, c, &s->access_log, err, err_bytes) ||
-	    open_workers(s, err, err_bytes) || (!heir && server_admin_open(s, err, err_bytes))) {
+	    open_workers(s, err, err_bytes) ||
+	    (!heir &&
+	     (open_membership(s, err, err_bytes) || server_admin_open(s, err, err_bytes)))) {
 		server_refuse(s, err);
 		server_destroy(&s);
 		return -1;
@@ -383,7 +238,7 @@ learn_again(struct server *s, char *err, size_t err_bytes)
 	chronicle_destroy(&s->chronicle);
 	s->chronicle = chronicle_create(s->shelves.cache);
 	seen_close(&s->shelves.seen);
-	return open_sightings(s, err, err_bytes);
+	return server_open_sightings(s, err, err_bytes);
 }
 
 int
@@ -412,6 +267,10 @@ server_accede(struct server *s, char *err, size_t err_bytes)
 		r = -1;
 	}
 	free(forgotten);
+	if (!heir_is_alone(s->heir))
+		membership_go_on(s->outward.membership);
+	if (r == 0)
+		r = open_membership(s, err, err_bytes);
 	return r ? r : server_admin_open(s, err, err_bytes);
 }
 
@@ -467,13 +326,15 @@ server_start(struct server *s)
 	while (n < s->worker_count &&
 	       pthread_create(&s->workers[n].thread, NULL, worker_run, &s->workers[n]) == 0)
 		n++;
-	if (n < s->worker_count || keeper_start(&s->keeper, &s->shelves, s->chronicle) ||
+	if (n < s->worker_count ||
+	    keeper_start(&s->keeper, &s->shelves, s->chronicle, s->outward.membership) ||
 	    watchdog_start(s->watchdog, s->workers, s->worker_count, s->shelves.cache)) {
 		end_threads(s, n);
 		return -1;
 	}
-	s->health = health_create();
-	health_settle(s->health, &s->edition->origins);
+	s->outward.health = health_create();
+	health_settle(s->outward.health, &s->edition->origins);
+	membership_begin(s->outward.membership);
 	s->started = true;
 	return 0;
 }
@@ -509,7 +370,8 @@ server_stop(struct server *s)
 	server_check(s);
 	s->ending = true;
 	pthread_mutex_unlock(&s->changing);
-	health_destroy(&s->health);
+	health_destroy(&s->outward.health);
+	membership_end(s->outward.membership, s->heir_end < 0);
 	doorway_end(s->places, s->place_count);
 	end_threads(s, s->worker_count);
 	s->started = false;
@@ -530,7 +392,12 @@ server_destroy(struct server **sp)
 	admin_door_close(&s->admin_door);
 	heir_end(&s->heir);
 	if (sh->cache && !cache_rests(sh->cache)) /* else others save */
-		keeper_save(sh, s->chronicle);
+		keeper_save(sh, s->chronicle, s->outward.membership);
+	membership_destroy(&s->outward.membership);
+	/* Bodies that wait to be packed are written as they are. */
+	packer_stop(&sh->packer, false);
+	for (unsigned i = 0; s->workers && i < s->worker_count; i++)
+		worker_read_mail(&s->workers[i]);
 	/* The I/O threads end first: after that no letter can come any more. The last letters bring
 	 * objects, so the cache itself goes last. */
 	if (sh->cache)
@@ -543,6 +410,7 @@ server_destroy(struct server **sp)
 		close(s->heir_end);
 	free(s->workers);
 	clients_destroy(&s->clients);
+	sibling_door_destroy(&s->outward.siblings);
 	room_destroy(&s->room);
 	passes_destroy(&sh->passes);
 	rests_destroy(&sh->rests);

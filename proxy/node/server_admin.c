@@ -14,6 +14,7 @@
 #include "proxy/node/explain.h"
 #include "proxy/node/heir.h"
 #include "proxy/node/inherited.h"
+#include "proxy/node/membership.h"
 #include "proxy/node/numbers.h"
 #include "proxy/node/purge.h"
 #include "proxy/serve/access_log.h"
@@ -69,14 +70,27 @@ tell(struct server *s, const struct edition *e, struct report *out)
 	out->sightings.chosen = seen_choice(s->shelves.seen, &out->sightings.choice);
 	seen_most_written(s->shelves.seen, &out->most_written.who, &out->most_written.bytes);
 	out->endurance_bytes = (double)e->config->cache.endurance_bytes;
-	out->turn_alarm_s = (double)e->config->admission.turn_alarm_s;
+	out->sightings.turn_alarm_s = (double)e->config->admission.turn_alarm_s;
 	out->open_connections = clients_count(s->clients);
 	out->health.stalled_workers = watchdog_stalled(s->watchdog);
 	out->health.draining = atomic_load(&s->draining);
 	out->health.lost_directories = cache_lost(s->shelves.cache);
 	out->health.directories = cache_directories(s->shelves.cache);
+	membership_report(s->outward.membership, &out->health.fleet);
+	if (s->shelves.packer)
+		out->packing = packer_count(s->shelves.packer);
 	flights_count(s->shelves.flights, &out->flights, &out->flight_bytes);
 	history_lifetime(chronicle_history(s->chronicle), out);
+}
+
+void
+server_admin_count(void *ctx, struct report *out)
+{
+	struct server *s = ctx;
+	numbers_count(s->workers, s->worker_count, out);
+	out->uptime_s = (double)(now_us() - s->begun_us) / 1e6;
+	cache_stats(s->shelves.cache, &out->cache);
+	baseline_stats(s->shelves.baseline, &out->baseline);
 }
 
 /* ---- who asks ------------------------------------------------------------------------------ */
@@ -143,6 +157,14 @@ on_top(void *ctx, struct buf *out)
 	top_json(s->workers, s->worker_count, out);
 }
 
+static int
+on_fleet(void *ctx, bool orders, const char *query, struct buf *out)
+{
+	struct server *s = ctx;
+	return membership_answer(s->outward.membership, hold(s, &s->admins)->settings,
+				 s->shelves.seed, orders, query, out);
+}
+
 static bool
 on_history(void *ctx, int64_t step_s, int64_t since_s, struct buf *out)
 {
@@ -186,12 +208,15 @@ log_purge(void *ctx, const struct purge_order *o)
 }
 
 static void
-on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
+on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out,
+	 struct purge_others *others)
 {
 	struct server *s = ctx;
 	const struct edition *e = hold(s, &s->admins);
 	struct purge_note log = {s, e->config};
 	purge_apply(&s->shelves, e->settings, o, n, out, &(struct purge_teller){log_purge, &log});
+	if (!out[0].refused)
+		membership_purged(s->outward.membership, others);
 }
 
 static struct access_rules
@@ -262,6 +287,7 @@ server_admin_open(struct server *s, char *err, size_t err_bytes)
 		.report = on_report,
 		.history = on_history,
 		.top = on_top,
+		.fleet = on_fleet,
 		.explain = on_explain,
 		.healthy = on_healthy,
 		.purge = on_purge,

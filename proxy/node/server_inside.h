@@ -14,6 +14,13 @@
 
 struct seen_rule;
 
+/* Threads that ask other machines, beside the workers. */
+struct server_outward {
+	struct health *health;
+	struct membership *membership;
+	struct sibling_door *siblings; /* where other nodes come in */
+};
+
 struct server {
 	const char *version;
 	struct shelves shelves;
@@ -47,7 +54,7 @@ struct server {
 	int64_t begun_us;
 	bool started;
 	struct keeper *keeper;
-	struct health *health;
+	struct server_outward outward;
 	struct heir *heir; /* what there is of the process before; NULL: none */
 	int heir_end;	   /* of the stream to the process behind this one; -1: none */
 	size_t heir_owes;  /* answers; the purge log's thread asks */
@@ -65,10 +72,18 @@ enum { SERVER_LOG_END_MS = 2000 }; /* for the last lines */
 enum { SERVER_NAMES_MS = 6000 };
 /* How often, and how much, is written to disk. */
 void server_budget(const struct config *c, struct seen_rule *out);
+uint32_t server_packing_ppm(const struct config *c); /* of one core */
+
+/* server_shelves.c. 0, or -1 and a sentence. */
+int server_open_shelves(struct server *s, char *err, size_t err_bytes);
+int server_open_sightings(struct server *s, char *err, size_t err_bytes);
+unsigned server_workers(const struct config *c); /* threads */
 
 /* server_admin.c. */
 /* The same for the history, as a callback; ctx: the server. */
 void server_admin_second(void *ctx, struct report *out);
+/* Fills in the numbers that a fleet sums up (summary.h); any thread, at once. */
+void server_admin_count(void *ctx, struct report *out);
 /* 0, or -1 and a sentence. */
 int server_admin_open(struct server *s, char *err, size_t err_bytes);
 

@@ -29,6 +29,26 @@ begin_drain(struct letter *letter)
 	wire_drain(w->wire);
 }
 
+/* Origins but those of nodes that have left the fleet. */
+static bool
+is_not_gone(void *ctx, const struct origin *o)
+{
+	const struct worker *w = ctx;
+	return !chart_has_origin(w->chart_seen, o) || chart_has_origin(w->serve.fleet.chart, o);
+}
+
+static void
+follow_fleet(struct worker *w)
+{
+	struct chart *now;
+	charts_follow(w->serve.shelves->fleet, &w->serve.fleet);
+	if ((now = w->serve.fleet.chart) == w->chart_seen)
+		return;
+	fetcher_retire(w->serve.fetcher, is_not_gone, w);
+	chart_unref(&w->chart_seen);
+	w->chart_seen = now ? chart_ref(now) : NULL;
+}
+
 static void
 on_tick(evutil_socket_t fd, short what, void *arg)
 {
@@ -38,6 +58,9 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	int64_t now = now_ms();
 	wire_tick(w->wire, now);
 	alarm_run(&w->serve.alarms, now);
+	follow_fleet(w);
+	if (w->serve.fleet.chart && !chart_is_well(w->serve.fleet.chart, now))
+		fill_leave_siblings(&w->serve, now);
 	fetcher_sweep(w->serve.fetcher);
 	atomic_fetch_add_explicit(&w->ticks, 1, memory_order_relaxed);
 	atomic_store_explicit(&w->active_fetches, fetcher_active(w->serve.fetcher),
@@ -183,6 +206,7 @@ open_wire(struct worker *w)
 		.metrics = &w->metrics,
 		.arenas = &w->serve.arenas,
 		.clients = w->clients,
+		.siblings = w->siblings,
 		.room = w->room,
 		.worker = w->index,
 		.forwarders = w->serve.settings->trusted,
@@ -202,7 +226,7 @@ open_wire(struct worker *w)
 int
 worker_open(struct worker *w, unsigned index)
 {
-	assert(w->serve.shelves && w->serve.settings && w->clients && w->room);
+	assert(w->serve.shelves && w->serve.settings && w->clients && w->siblings && w->room);
 	w->serve.metrics = &w->metrics;
 	measures_init(&w->measures, REPORT_ORIGINS_MOST);
 	w->serve.measures = &w->measures;
@@ -250,6 +274,13 @@ worker_run(void *arg)
 }
 
 void
+worker_read_mail(struct worker *w)
+{
+	if (w->base)
+		mailbox_run(&w->mailbox, true);
+}
+
+void
 worker_close(struct worker *w)
 {
 	uint64_t ticks = atomic_load_explicit(&w->ticks, memory_order_relaxed);
@@ -260,6 +291,8 @@ worker_close(struct worker *w)
 	}
 	if (w->serve.fetcher)
 		fetcher_destroy(&w->serve.fetcher);
+	chart_unref(&w->serve.fleet.chart);
+	chart_unref(&w->chart_seen);
 	/* Letters of flights and disk reads that came too late. */
 	if (w->base) {
 		mailbox_run(&w->mailbox, true);

@@ -28,9 +28,10 @@ struct worker_door {
 };
 
 struct worker {
-	struct serve serve;	 /* what its requests are given */
-	struct clients *clients; /* of all workers together */
-	struct room *room;	 /* the same */
+	struct serve serve;	  /* what its requests are given */
+	struct clients *clients;  /* of all workers together */
+	struct clients *siblings; /* the same, of nodes of the fleet */
+	struct room *room;	  /* the same */
 	struct wire *wire;
 	unsigned index;
 	pthread_t thread;
@@ -42,6 +43,7 @@ struct worker {
 	struct measures measures;
 	struct lately lately;
 	struct hot hot;
+	struct chart *chart_seen;	 /* at the last tick; a reference, or NULL */
 	_Atomic unsigned active_fetches; /* as of the last tick, for reports */
 	struct worker_door *doors;	 /* listening sockets */
 	unsigned door_count;
@@ -57,6 +59,8 @@ enum { TICK_MS = 50 };
  * are set; the rest is made here. */
 int worker_open(struct worker *w, unsigned index);
 void *worker_run(void *w); /* thread main */
+/* Once more the letters that came, of a thread that has ended or never began. */
+void worker_read_mail(struct worker *w);
 void worker_close(struct worker *w);
 void worker_drain(struct worker *w);	    /* any thread */
 void worker_be_lame_duck(struct worker *w); /* the same; once */
