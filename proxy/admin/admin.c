@@ -10,6 +10,7 @@
 #include "proxy/admin/dashboard.h"
 #include "proxy/admin/guests.h"
 #include "proxy/admin/orders.h"
+#include "proxy/admin/questions.h"
 #include "proxy/base/address.h"
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
@@ -83,10 +84,20 @@ answer(struct evhttp_request *q, int status, const char *type, const char *p, si
 	evbuffer_free(body);
 }
 
+static const char TYPE_JSON[] = "application/json", TYPE_TEXT[] = "text/plain; charset=utf-8";
+
+/* The text is freed. */
+static void
+answer_buf(struct evhttp_request *q, int status, const char *type, struct buf *text)
+{
+	answer(q, status, type, text->p, text->n);
+	buf_fini(text);
+}
+
 static void
 answer_text(struct evhttp_request *q, int status, const char *text)
 {
-	answer(q, status, "text/plain; charset=utf-8", text, strlen(text));
+	answer(q, status, TYPE_TEXT, text, strlen(text));
 }
 
 static void
@@ -96,8 +107,7 @@ on_stats(struct admin *a, struct evhttp_request *q)
 	struct buf text = {0};
 	a->source.report(a->source.ctx, &r);
 	report_json(&r, &text);
-	answer(q, 200, "application/json", text.p, text.n);
-	buf_fini(&text);
+	answer_buf(q, 200, TYPE_JSON, &text);
 }
 
 static void
@@ -107,86 +117,29 @@ on_metrics(struct admin *a, struct evhttp_request *q)
 	struct buf text = {0};
 	a->source.report(a->source.ctx, &r);
 	report_prometheus(&r, &text);
-	answer(q, 200, "text/plain; version=0.0.4; charset=utf-8", text.p, text.n);
-	buf_fini(&text);
+	answer_buf(q, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
 }
 
-/* The number that a query says; otherwise when it does not; false: it says no number. */
-static bool
-number_of(const struct evkeyvalq *pairs, const char *name, int64_t otherwise, int64_t *out)
+static const char *
+query_of(struct evhttp_request *q)
 {
-	const char *value = evhttp_find_header(pairs, name);
-	*out = otherwise;
-	if (!value)
-		return true;
-	size_t n = strspn(value, "0123456789");
-	*out = n && n < 18 && !value[n] ? strtoll(value, NULL, 10) : otherwise;
-	return n && n < 18 && !value[n];
+	return evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
 }
 
 static void
 on_history(struct admin *a, struct evhttp_request *q)
 {
-	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
-	struct evkeyvalq pairs;
 	struct buf text = {0};
-	int64_t step = 1, since = -1;
-	if (query && evhttp_parse_query_str(query, &pairs) < 0) {
-		answer_text(q, 400, "the query is malformed\n");
-		return;
-	}
-	bool fine = !query ||
-		    (number_of(&pairs, "step", 1, &step) && number_of(&pairs, "since", -1, &since));
-	if (query)
-		evhttp_clear_headers(&pairs);
-	if (fine && a->source.history(a->source.ctx, step, since, &text))
-		answer(q, 200, "application/json", text.p, text.n);
-	else
-		answer_text(q, 400,
-			    "ask for /history?step=1, 10 or 300 (seconds), and "
-			    "&since=UNIX_SECONDS for what came later\n");
-	buf_fini(&text);
-}
-
-/* The headers of the question as lines; a line end within one is for explain to refuse. */
-static void
-add_headers(const struct evkeyvalq *pairs, struct buf *out)
-{
-	for (const struct evkeyval *kv = pairs->tqh_first; kv; kv = kv->next.tqe_next)
-		if (strcmp(kv->key, "header") == 0 && !strpbrk(kv->value, "\r\n"))
-			buf_printf(out, "%s\r\n", kv->value);
+	int status = questions_history(&a->source, query_of(q), &text);
+	answer_buf(q, status, status == 200 ? TYPE_JSON : TYPE_TEXT, &text);
 }
 
 static void
 on_explain(struct admin *a, struct evhttp_request *q)
 {
-	const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(q));
-	struct evkeyvalq pairs;
-	struct buf fields = {0}, text = {0};
-	const char *no =
-		"ask for /explain?url=http://host/path, &header=Name:%20value for each header of the "
-		"request, and &from=192.0.2.1 for the client's address";
-	if (!query || evhttp_parse_query_str(query, &pairs) < 0) {
-		answer_text(q, 400, no);
-		return;
-	}
-	const char *url = evhttp_find_header(&pairs, "url");
-	struct explain_order o = {0};
-	if (url) {
-		add_headers(&pairs, &fields);
-		const char *from = evhttp_find_header(&pairs, "from");
-		o = (struct explain_order){.url = str_of(url),
-					   .fields = buf_str(&fields),
-					   .from = str_of(from ? from : "")};
-		no = a->source.explain(a->source.ctx, &o, &text);
-	}
-	if (no)
-		buf_printf(&text, "%s\n", no);
-	answer(q, no ? 400 : 200, no ? "text/plain; charset=utf-8" : "application/json", text.p,
-	       text.n);
-	evhttp_clear_headers(&pairs);
-	buf_fini(&fields);
-	buf_fini(&text);
+	struct buf text = {0};
+	int status = questions_explain(&a->source, query_of(q), &text);
+	answer_buf(q, status, status == 200 ? TYPE_JSON : TYPE_TEXT, &text);
 }
 
 static void
@@ -194,8 +147,7 @@ on_top(struct admin *a, struct evhttp_request *q)
 {
 	struct buf text = {0};
 	a->source.top(a->source.ctx, &text);
-	answer(q, 200, "application/json", text.p, text.n);
-	buf_fini(&text);
+	answer_buf(q, 200, TYPE_JSON, &text);
 }
 
 static void
@@ -233,13 +185,23 @@ on_purge(struct admin *a, struct evhttp_request *q)
 	struct purge_result *results = mem_zalloc(o.n * sizeof *results);
 	struct buf text = {0};
 	int status;
-	a->source.purge(a->source.ctx, o.list, o.n, results);
-	orders_answer(&o, results, &status, &text);
-	answer(q, status, status == 400 ? "text/plain; charset=utf-8" : "application/json", text.p,
-	       text.n);
-	buf_fini(&text);
+	struct purge_others others = {.wait_ms = o.wait_ms};
+	a->source.purge(a->source.ctx, o.list, o.n, results, &others);
+	orders_answer(&o, results, &others, &status, &text);
+	free(others.json);
+	answer_buf(q, status, status == 400 ? TYPE_TEXT : TYPE_JSON, &text);
 	free(results);
 	orders_fini(&o);
+}
+
+/* JSON, which is freed; or why there is none. */
+static void
+answer_or(struct evhttp_request *q, int status, struct buf *text, const char *none)
+{
+	if (text->n)
+		answer_buf(q, status, TYPE_JSON, text);
+	else
+		answer_text(q, 501, none);
 }
 
 static void
@@ -247,11 +209,8 @@ on_reload(struct admin *a, struct evhttp_request *q)
 {
 	struct buf text = {0};
 	int result = a->source.reload ? a->source.reload(a->source.ctx, &text) : -1;
-	if (!text.n)
-		answer_text(q, 501, "this program has no configuration to read again\n");
-	else
-		answer(q, result ? 422 : 200, "application/json", text.p, text.n);
-	buf_fini(&text);
+	answer_or(q, result ? 422 : 200, &text,
+		  "this program has no configuration to read again\n");
 }
 
 static void
@@ -261,11 +220,16 @@ on_upgrade(struct admin *a, struct evhttp_request *q)
 	if (a->source.upgrade)
 		a->source.upgrade(a->source.ctx, evhttp_request_get_command(q) == EVHTTP_REQ_POST,
 				  &text);
-	if (!text.n)
-		answer_text(q, 501, "this program cannot be replaced while it runs\n");
-	else
-		answer(q, 200, "application/json", text.p, text.n);
-	buf_fini(&text);
+	answer_or(q, 200, &text, "this program cannot be replaced while it runs\n");
+}
+
+static void
+on_fleet(struct admin *a, struct evhttp_request *q)
+{
+	bool posts = evhttp_request_get_command(q) == EVHTTP_REQ_POST;
+	struct buf text = {0};
+	int status = a->source.fleet(a->source.ctx, posts, query_of(q), &text);
+	answer_buf(q, status, status == 200 ? TYPE_JSON : TYPE_TEXT, &text);
 }
 
 /* ---- routes ---------------------------------------------------------------------------------- */
@@ -289,6 +253,7 @@ static const struct route {
 	{"/top", .answer = on_top},
 	{"/reload", .changes = true, .answer = on_reload},
 	{"/upgrade", .either = true, .answer = on_upgrade},
+	{"/fleet", .either = true, .answer = on_fleet},
 };
 
 static const struct route *
@@ -433,7 +398,7 @@ on_request(struct evhttp_request *q, void *ctx)
 	} else if (!route) {
 		answer_text(
 			q, 404,
-			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /upgrade\n");
+			"these paths exist: / /stats /metrics /history /explain /top /healthz /purge /reload /upgrade /fleet\n");
 	} else if (!is_allowed(route, method)) {
 		evhttp_add_header(evhttp_request_get_output_headers(q), "Allow",
 				  route->either	   ? "GET, HEAD, POST"

@@ -40,7 +40,7 @@ function show(s) {
   table("generation", [["URLs in the learning one", count(g.keys) + " of " + count(g.capacity), "number " + count(g.number) + ", begun " + span(g.age_s) + " ago"], ["URLs in the previous one", count(g.previous_keys)], ["the one before lasted", g.interval_s > 0 ? span(g.interval_s) : "not known yet", g.turns_fast ? "sooner than admission.turn_alarm: the disk or the capacity is small" : ""], ["bits set", share(g.fill_ratio) + ", " + share(g.previous_fill_ratio), "it rotates at half, or when it is full of URLs or old"], ["false positives now", (100 * g.estimated_fpr).toPrecision(2) + "%", "new URLs taken for known ones: written at first sight"], ["known from before", share(g.recurring_share), "of its URLs, how many the previous one knew too"], ["memory", bytes(g.memory_bytes)]]);
   $("routesbox").hidden = !s.routes.length;
   table("routes", s.routes.map(x => [x.name, count(x.requests), share(x.requests ? x.hits / x.requests : 0) + " from the cache, " + bytes(x.body_bytes) + ", " + count(x.status["5xx"]) + " of 5xx"]));
-  table("requests", [["RAM hits", count(r.ram_hits)], ["disk hits", count(r.disk_hits)], ["coalesced", count(r.coalesced), "waited for a fetch that another request began"], ["revalidated", count(r.revalidated), "the origin said that the stored object is still good"], ["stale", count(r.stale_served), "a stored object past its time, as allowed"], ["misses", count(r.misses), "fetched from an origin"], ["passed", count(r.passed), "not for sharing: other methods, routes that pass"], ["errors", count(r.errors), "no good answer from an origin"], ["all", count(r.total)]]);
+  table("requests", [["RAM hits", count(r.ram_hits)], ["disk hits", count(r.disk_hits)], ["coalesced", count(r.coalesced), "waited for a fetch that another request began"], ["revalidated", count(r.revalidated), "the origin said that the stored object is still good"], ["stale", count(r.stale_served), "a stored object past its time, as allowed"], ["misses", count(r.misses), "fetched from an origin"], ...(s.fleet.members ? [["other nodes", count(r.sibling), "put to the node of the fleet that owns the URL"]] : []), ["passed", count(r.passed), "not for sharing: other methods, routes that pass"], ["errors", count(r.errors), "no good answer from an origin"], ["all", count(r.total)]]);
   const w = s.what_if, more = (x, digits, unit) => (x < 0 ? "\u2212" : "+") + Math.abs(100 * x).toFixed(digits) + unit;
   const now = w.rows[0], enough = w.rows.length > 1 && w.known;
   /* What a smaller or larger disk would do shows once the smaller of the two has been written full. */
@@ -204,6 +204,7 @@ function explained(e) {
     ["key", [e.key]],
     ["route", [r.number === null ? "none: the defaults" : "number " + r.number + " (" + (r.host || "any host") + ", " + (r.path || "any path") + ")" + (r.pass ? ", passes" : "") + ", admits " + r.admit]],
     ["origin", e.origin ? ["group " + e.origin.group + " is asked for " + e.origin.target + ", Host: " + e.origin.host] : ["none is asked"]],
+    ...(e.fleet ? [["owner", [...e.fleet.owners.map((x, i) => (i ? "then " : "") + x.node + " at " + x.address + (x.self ? ", this node" : "") + (x.well ? "" : ", which does not answer")), ...(e.fleet.settled_owner ? ["before the last changes: " + e.fleet.settled_owner.node] : [])]]] : []),
     ["stored", s ? [s.where + ": status " + s.status + ", " + bytes(s.body_bytes) + ", " + span(s.age_s) + " old, " + (s.fresh_for_s >= 0 ? "fresh until " : "stale since ") + at(s.fresh_until) + ({ guessed: " (guessed)", default_ttl: " (cache.default_ttl)" }[s.lifetime_by] || ""), ...s.headers.map(h => h.name + ": " + h.value + ". " + h.does)] : ["nothing"]],
     ["varies on", [e.varies_on || "nothing known"]],
     ["seen", ["known to: " + e.seen.generation + " generation"]],
@@ -226,8 +227,31 @@ async function names() {
   const top = await ask("top"), list = (id, of) => table(id, of.length ? of.slice(0, 8).map(x => [x.name, share(x.share)]) : [["nothing lately", ""]]);
   list("urls", top.urls); list("first", top.first_sight_bytes); list("admitted", top.admitted_bytes);
 }
+
+/* ---- the fleet ---- */
+let fleetDue = 0;
+function showFleet(f) {
+  const s = f.sum, r = s.requests, d = s.disk, o = s.origin, box = (value, words) => make("div", {}, make("div", { class: "big" }, value), make("div", { class: "soft" }, words));
+  say("fleetnote", f.silent.length ? "Left out, for they do not answer: " + f.silent.join(", ") + "." : "");
+  $("fleetsum").replaceChildren(
+    box(share(r.hit_ratio), "of " + count(r.total) + " requests were answered from a cache; with an ordinary one " + share(r.baseline_hit_ratio)),
+    box(share(d.saved_ratio), "of the disk writes saved: " + bytes(d.saved_bytes) + "; written: " + bytes(d.written_bytes)),
+    box(count(o.requests), "requests to origins; " + count(o.extra_requests) + " more, " + count(o.avoided_requests) + " fewer than ordinary caches"),
+    box(count(s.hops.sent), "requests from node to node, " + bytes(s.bytes.to_siblings)));
+  const row = n => { const x = n.numbers, cells = x ? [count(x.requests.total), share(x.requests.hit_ratio), count(x.hops.sent), count(x.hops.taken), bytes(x.disk.written_bytes), share(x.disk.saved_ratio), span(x.uptime_s)] : ["-", "-", "-", "-", "-", "-", "-"];
+    const state = make("td", {}, make("i", { class: n.answers ? "dot" : "dot out" }), ...(n.answers ? [n.state] : ["silent", make("small", {}, n.why)]));
+    return make("tr", {}, make("th", { scope: "row" }, n.node + (n.self ? " (this node)" : "")), state, ...[share(n.share), count(n.purges_behind), ...cells].map(c => make("td", {}, c))) };
+  const head = make("thead", {}, make("tr", {}, ...["node", "state", "share of keys", "purges behind", "requests", "hits", "hops out", "hops in", "written", "saved", "up"].map(c => make("th", { scope: "col" }, c))));
+  $("fleet").replaceChildren(head, make("tbody", {}, ...f.nodes.map(row)));
+}
+async function fleet() {
+  $("fleetbox").hidden = !last.fleet.members;
+  if (!last.fleet.members || Date.now() < fleetDue) return;
+  fleetDue = Date.now() + 4900;
+  try { showFleet(await ask("fleet?stats=1")) } catch (e) { say("fleetnote", "This node cannot ask the others now; these numbers are old.") }
+}
 async function tick() {
-  try { show(await ask("stats")); await look(false); await names() }
+  try { show(await ask("stats")); await look(false); await names(); await fleet() }
   catch (e) { tell("failing", "twice does not answer; the numbers are old.", []) }
   setTimeout(tick, 1000);
 }

@@ -197,6 +197,20 @@ look_at_changes(const struct report *r, struct judgement *j)
 	add_name(why, "%s", c->upgrade_failed);
 }
 
+/* ---- the fleet ------------------------------------------------------------------------------- */
+
+static void
+look_at_fleet(const struct report *r, struct judgement *j)
+{
+	const struct report_fleet *f = &r->health.fleet;
+	if (!f->engine_away)
+		return;
+	struct judgement_reason *why =
+		say(j, JUDGEMENT_DEGRADED,
+		    "the engine of the fleet cannot be used; its members stay as they are");
+	add_name(why, "%s: %s", f->engine, *f->why ? f->why : "it does not answer");
+}
+
 void
 judgement_of(const struct report *r, struct judgement *out)
 {
@@ -207,6 +221,7 @@ judgement_of(const struct report *r, struct judgement *out)
 	look_at_disks(r, out);
 	look_at_certificates(r, out);
 	look_at_changes(r, out);
+	look_at_fleet(r, out);
 }
 
 /* "draining" is a word that balancers may look for. */

@@ -18,7 +18,7 @@
 struct report;
 
 enum {
-	JUDGEMENT_REASONS_MOST = 8,
+	JUDGEMENT_REASONS_MOST = 9,
 	JUDGEMENT_CERTIFICATE_S = 14 * 86400, /* before its end: renewing it has failed */
 	JUDGEMENT_ANSWERS_LEAST = 3	      /* so many failed ones are no accident */
 };

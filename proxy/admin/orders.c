@@ -78,8 +78,22 @@ read_switch(struct orders *o, struct str name, struct str value, bool *out)
 }
 
 static bool
+read_wait(struct orders *o, struct str value)
+{
+	int64_t ms = 0;
+	for (size_t i = 0; i < value.n && ms <= ORDERS_WAIT_MOST_MS; i++)
+		ms = value.p[i] >= '0' && value.p[i] <= '9' ? 10 * ms + value.p[i] - '0'
+							    : INT64_MAX / 20;
+	o->wait_ms = ms;
+	return (value.n && ms <= ORDERS_WAIT_MOST_MS) ||
+	       fail(o, "is no number of milliseconds up to 10000", STR("wait"));
+}
+
+static bool
 read_pair(struct orders *o, struct str name, struct str value, bool *all, bool *soft)
 {
+	if (str_eq(name, STR("wait")))
+		return read_wait(o, value);
 	if (str_eq(name, STR("soft")))
 		return read_switch(o, name, value, soft);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -221,7 +235,8 @@ several(const struct orders *o, const struct purge_result *r)
 }
 
 void
-orders_answer(const struct orders *o, const struct purge_result *r, int *status, struct buf *out)
+orders_answer(const struct orders *o, const struct purge_result *r,
+	      const struct purge_others *others, int *status, struct buf *out)
 {
 	*status = 200;
 	for (unsigned i = 0; i < o->n; i++) {
@@ -235,7 +250,11 @@ orders_answer(const struct orders *o, const struct purge_result *r, int *status,
 		if (!r[i].durable)
 			*status = 503;
 	}
+	if (*status == 200 && others->lack)
+		*status = 202;
 	json_t *json = o->n == 1 ? one(&o->list[0], &r[0]) : several(o, r);
+	if (others->json)
+		json_object_set_new(json, "fleet", json_loads(others->json, 0, NULL));
 	char *text = json_dumps(json, JSON_PRESERVE_ORDER);
 	buf_printf(out, "%s\n", text ? text : "{}");
 	free(text);

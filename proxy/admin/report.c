@@ -24,6 +24,23 @@ between_0_and_1(double v)
 }
 
 /* Purges are written down, whatever the rule of admission says. */
+/* Packing won nothing of them. */
+static uint64_t
+kept_plain(const struct report *r)
+{
+	return r->packing.best + r->packing.quick - r->packing.packed;
+}
+
+/* There was no time for them. */
+static uint64_t
+not_packed(const struct report *r)
+{
+	uint64_t n = 0;
+	for (int i = 0; i < PACKER_ANSWERS; i++)
+		n += i == PACKER_TAKEN ? 0 : r->packing.answers[i];
+	return n;
+}
+
 uint64_t
 report_baseline_bytes(const struct report *r)
 {
@@ -119,7 +136,7 @@ baseline_byte_hit_ratio(const struct report *r)
 static bool
 turns_fast(const struct report *r)
 {
-	return r->sightings.interval_s > 0 && r->sightings.interval_s < r->turn_alarm_s;
+	return r->sightings.interval_s > 0 && r->sightings.interval_s < r->sightings.turn_alarm_s;
 }
 
 /* Of the current generation; 0: it has just begun. */
@@ -188,8 +205,8 @@ group_of(json_t *top, const char *path)
 	return top;
 }
 
-static void
-add_json(void *ctx, const struct report_fact *f)
+void
+report_add_json(void *ctx, const struct report_fact *f)
 {
 	json_t *v = report_is_real(f) ? json_real(isfinite(f->real) ? f->real : 0)
 				      : json_integer(f->whole);
@@ -393,7 +410,7 @@ report_json(const struct report *r, struct buf *out)
 {
 	json_t *top = json_object();
 	json_object_set_new(top, "version", json_string(r->version));
-	report_each(r, add_json, top);
+	report_each(r, report_add_json, top);
 	report_health_json(r, group_of(top, "health"));
 	json_object_set_new(top, "last_minute", report_minute_json(r));
 	json_object_set_new(top, "node", json_of_node(r));

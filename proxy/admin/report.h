@@ -9,6 +9,7 @@
 #define ADMIN_REPORT_H
 
 #include "filter/pair.h"
+#include "proxy/coding/packer.h"
 #include "proxy/admin/judgement.h"
 #include "proxy/base/buf.h"
 #include "proxy/base/measures.h"
@@ -81,12 +82,42 @@ struct report_minute {
 	double failed; /* answers of 5xx that nobody has asked for */
 };
 
+/* Purges that go from this node to the others, and from them to this one. */
+struct report_purges {
+	uint64_t owed;	       /* of this node, that siblings do not have yet, each counted */
+	bool behind;	       /* a sibling has heard of one that is not applied here */
+	uint64_t sent, failed; /* questions to siblings */
+	uint64_t heard, skipped, unknown, refused;
+	uint64_t invalidated, dropped;
+	uint64_t collapsed;
+	struct {
+		bool holds; /* nothing is answered from the disk until it is read */
+		uint64_t waiting, appended, entries, refused, renewed, emptied;
+	} journal;
+};
+
+/* The node among the others of its fleet; all zero where it is in none. */
+struct report_fleet {
+	bool is_node, hands_over;
+	bool engine_away; /* it has one, which does not answer, or refuses */
+	unsigned members, well;
+	double share; /* of the hashes, that this node owns */
+	uint64_t beats, failed_beats, changes, refused;
+	struct report_purges purges;
+	struct {
+		unsigned zones, held;
+		uint64_t bytes, heard, failed, wrong;
+	} digests;		    /* of nodes of other zones */
+	char engine[256], why[256]; /* where the engine is; why it is away */
+};
+
 /* Whether it is well, and what that is judged by beside all else here. */
 struct report_health {
 	bool draining;
 	uint64_t stalled_workers;
 	unsigned lost_directories, directories; /* of the cache: that cannot be used; in all */
-	struct report_minute minute;		/* judge.h sets these two */
+	struct report_fleet fleet;
+	struct report_minute minute; /* judge.h sets these two */
 	struct judgement judgement;
 };
 
@@ -97,7 +128,8 @@ struct report_writer {
 };
 
 struct report_sightings {
-	double interval_s; /* how long the last generation lasted; 0: not known */
+	double turn_alarm_s; /* 0: none */
+	double interval_s;   /* how long the last generation lasted; 0: not known */
 	uint64_t unlogged;
 	unsigned asked, asked_large; /* for now, of all bodies and of large ones */
 	bool chosen;		     /* sightings: auto, and this is why: */
@@ -114,9 +146,9 @@ struct report {
 	uint64_t n[METRIC_COUNT];
 	struct cache_stats cache;
 	struct baseline_stats baseline;
+	struct packer_counts packing;
 	struct twice_pair_stats generation;
 	struct report_sightings sightings;
-	double turn_alarm_s; /* 0: none */
 	struct report_writer most_written;
 	double endurance_bytes; /* of the drives; 0: not known */
 	uint64_t open_connections, active_fetches, flights, flight_bytes;
