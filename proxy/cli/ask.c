@@ -140,14 +140,14 @@ read_answer(const struct question *q, CURLcode end, char *err, size_t err_bytes)
 			 q->addr, *q->why ? q->why : curl_easy_strerror(end));
 	else if (q->status == 400) /* it says what is wrong */
 		snprintf(err, err_bytes, "%.*s", (int)(said.n < 400 ? said.n : 400), said.p);
-	else if (q->status != 200)
+	else if (q->status != 200 && q->status != 202)
 		snprintf(err, err_bytes, "%.200s answered %ld: %.*s", url.p, q->status,
 			 (int)(q->out->n < 200 ? q->out->n : 200), q->out->n ? q->out->p : "");
 	buf_fini(&url);
 	return end == CURLE_URL_MALFORMAT	      ? ASK_MALFORMED
 	       : end != CURLE_OK		      ? ASK_FAILED
 	       : q->status == 400 || q->status == 422 ? ASK_MALFORMED
-	       : q->status != 200		      ? ASK_FAILED
+	       : q->status != 200 && q->status != 202 ? ASK_FAILED
 						      : ASK_FINE;
 }
 

@@ -6,6 +6,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { CLI_FINE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
@@ -23,6 +24,7 @@ int cli_stats(int argc, char **argv);
 int cli_purge(int argc, char **argv);
 int cli_reload(int argc, char **argv);
 int cli_upgrade(int argc, char **argv);
+int cli_fleet(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_manual(int argc, char **argv); /* hidden: for the build */
 
@@ -45,8 +47,9 @@ const char *cli_complaints(void);
 /* ---- flags --------------------------------------------------------------------------------- */
 
 struct flag {
-	const char *name;     /* "--listen" */
-	const char *value;    /* "ADDR" in the help; NULL: a flag without value */
+	const char *name; /* "--listen" */
+	const char *
+		value; /* "ADDR" in the help; "[=TIME]": it may be left out; NULL: a flag without value */
 	const char *sentence; /* for the help */
 	const char *setting;  /* "cache.disk": where it goes in the configuration; NULL: nowhere */
 };
@@ -66,6 +69,7 @@ enum { FLAGS_END = -1, FLAGS_WORD = -2, FLAGS_EXIT = -3 };
 /* The row number of the next flag with its value; FLAGS_WORD: a word that is no flag; FLAGS_EXIT:
  * help was printed or wrong usage complained of, return exit_code. Takes "--flag V", "--flag=V". */
 int flags_next(struct flags *f);
+bool flags_is_optional(const struct flag *row); /* its value is; NULL then */
 
 /* From here on --help of any command is given to print instead; NULL: as ever. */
 typedef void flags_help_fn(const struct flags *f);

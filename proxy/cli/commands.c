@@ -15,6 +15,7 @@ const struct cli_command cli_commands[] = {
 	{"purge", cli_purge, "makes a running proxy forget objects"},
 	{"reload", cli_reload, "makes a running proxy apply its configuration anew"},
 	{"upgrade", cli_upgrade, "lets a new process of the program take a running proxy's place"},
+	{"fleet", cli_fleet, "shows the nodes that act as one cache, and lets one of them drain"},
 	{"inspect", cli_inspect,
 	 "lists the contents of a cache directory, and checks them for damage"},
 	{NULL, NULL, NULL},

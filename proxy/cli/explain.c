@@ -1,6 +1,7 @@
 /* explain.c - `twice explain`: why a URL is (not) on disk, for people. */
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
+#include "proxy/cli/owners.h"
 
 #include "proxy/base/mem.h"
 
@@ -128,6 +129,8 @@ print_explained(json_t *top)
 		printf("request\n");
 		print_headers(json_object_get(top, "headers"));
 	}
+	if (json_is_object(json_object_get(top, "fleet")))
+		owners_print(json_object_get(top, "fleet"));
 	print_stored(json_object_get(top, "stored"));
 	printf("seen     known to: %s generation (the current one is number %lld); it is written at sighting %lld\n",
 	       word(seen, "generation"), number(seen, "current_number"), number(seen, "asked_for"));
@@ -189,7 +192,7 @@ cli_explain(int argc, char **argv)
 		.synopsis = "URL [-H HEADER]... [--from ADDRESS] [--json] [--admin ADDR]",
 		.about =
 			"Tells why a URL is on disk or not: its key and route, where it is stored and "
-			"until when,\nwhether it was seen before, and what a request would do now. "
+			"until when,\nwhether it was seen before, and what a request would do now; on a node of a fleet, which one\ndecides about it. "
 			"Asking changes nothing.",
 		.rows = rows,
 		.argc = argc,

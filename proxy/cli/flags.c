@@ -110,6 +110,12 @@ is_value(const struct flags *f, const char *arg)
 	return *arg && strcmp(arg, "--help") != 0 && find_row(f, arg, strcspn(arg, "=")) < 0;
 }
 
+bool
+flags_is_optional(const struct flag *row)
+{
+	return row->value && *row->value == '[';
+}
+
 int
 flags_next(struct flags *f)
 {
@@ -133,6 +139,8 @@ flags_next(struct flags *f)
 		return flags_refuse(f, "%s takes no value; leave out \"%s\"", row->name, arg + n);
 	if (row->value && arg[n] && arg[n + 1])
 		f->value = arg + n + 1;
+	else if (flags_is_optional(row) && !arg[n])
+		f->value = NULL;
 	else if (row->value && !arg[n] && f->at + 1 < f->argc && is_value(f, f->argv[f->at + 1]))
 		f->value = f->argv[++f->at];
 	else if (row->value)

@@ -46,6 +46,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 struct view {
 	json_t *hosts, *segments;
 	uint64_t states[3], ages[AGES], fresh, tagged;
+	uint64_t packed, packed_bytes, plain_bytes; /* objects that were packed here, and before */
 	int64_t now;
 };
 
@@ -92,6 +93,11 @@ on_object(void *ctx, const struct audit_object *o)
 	v->ages[i]++;
 	v->fresh += o->terms.lifetime > terms_age(&o->terms, v->now);
 	v->tagged += o->tags.n > 0;
+	if (!(o->terms.flags & TERMS_PACKED))
+		return;
+	v->packed++;
+	v->packed_bytes += o->body_bytes;
+	v->plain_bytes += o->plain_bytes;
 }
 
 static void
@@ -134,11 +140,13 @@ print_json(const struct audit *a, const struct view *v, const char *dir)
 	for (int i = 0; i < AGES; i++)
 		json_object_set_new(by_age, ages[i].name, json_integer((json_int_t)v->ages[i]));
 	json_t *json = json_pack(
-		"{s:s, s:I, s:i, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:o, s:O, s:O}", "directory",
-		dir, "segment_bytes", (json_int_t)a->segment_bytes, "bad_copies", a->bad_copies,
-		"used_bytes", (json_int_t)a->used_bytes, "superseded", (json_int_t)a->superseded,
-		"damaged_segments", (json_int_t)a->damaged_segments, "objects", objects, "ages",
-		by_age, "fresh", (json_int_t)v->fresh, "tagged", (json_int_t)v->tagged, "purges",
+		"{s:s, s:I, s:i, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I}, s:o, s:O, s:O}",
+		"directory", dir, "segment_bytes", (json_int_t)a->segment_bytes, "bad_copies",
+		a->bad_copies, "used_bytes", (json_int_t)a->used_bytes, "superseded",
+		(json_int_t)a->superseded, "damaged_segments", (json_int_t)a->damaged_segments,
+		"objects", objects, "ages", by_age, "fresh", (json_int_t)v->fresh, "tagged",
+		(json_int_t)v->tagged, "packed", "objects", (json_int_t)v->packed, "body_bytes",
+		(json_int_t)v->packed_bytes, "plain_bytes", (json_int_t)v->plain_bytes, "purges",
 		json_of_purges(&a->purges), "hosts", v->hosts, "segments", v->segments);
 	char *text = json_dumps(json, JSON_PRESERVE_ORDER | JSON_INDENT(2));
 	printf("%s\n", text ? text : "{}");
@@ -227,6 +235,10 @@ print_text(const struct audit *a, const struct view *v, const char *dir)
 		       (unsigned long long)v->ages[i], i + 1 < AGES ? ", " : "");
 	printf("; %llu are fresh now, %llu have tags\n", (unsigned long long)v->fresh,
 	       (unsigned long long)v->tagged);
+	if (v->packed)
+		printf("packed    %10llu  %10s  which are %s for who does not take br or zstd\n",
+		       (unsigned long long)v->packed, units_say_bytes(v->packed_bytes, size),
+		       units_say_bytes(v->plain_bytes, used));
 	print_purges(&a->purges);
 	print_hosts(v->hosts);
 	if (a->bad_copies)

@@ -114,7 +114,7 @@ print_bash_case(const struct flags *f)
 		printf("%s ", row->name);
 	printf("--help\" values=\" ");
 	for (const struct flag *row = f->rows; row->name; row++)
-		if (row->value)
+		if (row->value && !flags_is_optional(row))
 			printf("%s ", row->name);
 	printf("\" ;;\n");
 }
@@ -161,9 +161,10 @@ print_zsh_case(const struct flags *f)
 	for (const struct flag *row = f->rows; row->name; row++) {
 		printf(" '*%s[", row->name);
 		print_zsh_text(row->sentence);
-		printf(row->value ? "]:" : "]");
-		print_zsh_text(row->value ? row->value : "");
-		printf(row->value ? ":_files'" : "'");
+		const char *value = row->value && !flags_is_optional(row) ? row->value : NULL;
+		printf(value ? "]:" : "]");
+		print_zsh_text(value ? value : "");
+		printf(value ? ":_files'" : "'");
 	}
 	printf(" '--help[print this help]' '*:file:_files' ;;\n");
 }

@@ -1,4 +1,5 @@
 /* purge.c - `twice purge`: makes a running proxy forget. */
+#include "config/units.h"
 #include "proxy/cache/forget/forget_kind.h"
 #include "proxy/cli/ask.h"
 #include "proxy/cli/cli.h"
@@ -28,11 +29,15 @@ enum { SOFT, WAIT, ADMIN, MANNERS };
 static const struct flag manners[] = {
 	[SOFT] = {"--soft", NULL, "do not remove: have it validated before it is fresh again",
 		  NULL},
-	[WAIT] = {"--wait", NULL, "if the disk fails, wait up to a minute until it is there", NULL},
+	[WAIT] =
+		{"--wait", "[=TIME]",
+		 "wait for the other nodes of a fleet (2s), and up to a minute for a disk that fails",
+		 NULL},
 	[ADMIN] = {"--admin", "ADDR", "admin address of the proxy (" ASK_ADMIN_DEFAULT ")", NULL},
 };
 
 enum { TRIES_MOST = 60 }; /* a second apart */
+enum { WAIT_MS = 2000, WAIT_MOST_MS = 10000 };
 
 /* ---- what came of it ------------------------------------------------------------------------- */
 
@@ -57,6 +62,42 @@ print_one(const json_t *one)
 	       : soft ? "stale from now on:"
 		      : "purged",
 	       name_of(one), note ? ": " : "", note ? note : "");
+}
+
+static void
+print_nodes(const json_t *fleet, const char *key, const char *words)
+{
+	json_t *list = json_object_get(fleet, key), *name;
+	size_t i;
+	if (!json_array_size(list))
+		return;
+	printf("%s", words);
+	json_array_foreach(list, i, name)
+	{
+		printf("%s %s", i ? "," : "", json_string_value(name));
+	}
+	printf("\n");
+}
+
+/* The other nodes, by what they say of it. */
+static void
+print_fleet(const json_t *fleet)
+{
+	if (!fleet)
+		return;
+	print_nodes(fleet, "has", "on disk at");
+	print_nodes(fleet, "refuses", "not running:");
+	print_nodes(fleet, "silent", "not heard of yet:");
+	if (json_is_false(json_object_get(fleet, "journal")))
+		printf("the journal does not have it yet\n");
+}
+
+/* Not all nodes have it that should have been waited for. */
+static bool
+is_lacked(const json_t *fleet)
+{
+	return json_array_size(json_object_get(fleet, "silent")) ||
+	       json_is_false(json_object_get(fleet, "journal"));
 }
 
 /* The answer of the proxy, as a line for each purge. */
@@ -102,9 +143,17 @@ purge(const char *admin, const char *form, bool wait)
 		asked == ASK_FINE ? ask_object(admin, &answer, "durable", err, sizeof(err)) : NULL;
 	if (said)
 		print_answer(said);
+	if (said && wait)
+		print_fleet(json_object_get(said, "fleet"));
 	else
 		cli_complain("purge", "%s", err);
-	int result = asked != ASK_FINE ? ask_exit_code(asked) : said ? CLI_FINE : CLI_FAILED;
+	bool lacked = wait && said && is_lacked(json_object_get(said, "fleet"));
+	if (lacked)
+		cli_complain("purge",
+			     "not all nodes have it yet; it is sent to them until they do");
+	int result = asked != ASK_FINE ? ask_exit_code(asked)
+		     : said && !lacked ? CLI_FINE
+				       : CLI_FAILED;
 	if (fflush(stdout) != 0)
 		result = CLI_FAILED;
 	json_decref(said);
@@ -125,6 +174,7 @@ add(struct buf *form, const char *name, const char *value)
 struct asked_for {
 	struct buf form;
 	bool all, soft, wait;
+	uint64_t wait_ms;
 	const char *admin;
 };
 
@@ -138,7 +188,8 @@ add_kind(struct asked_for *a, size_t i, const char *value)
 		add(&a->form, kinds[i].word, value);
 }
 
-static void
+/* False: the value cannot be meant. */
+static bool
 set_manner(struct asked_for *a, int manner, const char *value)
 {
 	switch (manner) {
@@ -147,10 +198,14 @@ set_manner(struct asked_for *a, int manner, const char *value)
 		break;
 	case WAIT:
 		a->wait = true;
+		a->wait_ms = WAIT_MS;
+		if (value && (units_parse_ms(value, &a->wait_ms) || a->wait_ms > WAIT_MOST_MS))
+			return false;
 		break;
 	default:
 		a->admin = value;
 	}
+	return true;
 }
 
 /* All flags, in the order of --help; of: the kinds that the first ones say. How many these are. */
@@ -176,12 +231,13 @@ cli_purge(int argc, char **argv)
 	struct flags f = {
 		.command = "purge",
 		.synopsis = "URL... | --prefix URL | --host HOST | --tag TAG | --all [--soft] "
-			    "[--wait] [--admin ADDR]",
+			    "[--wait[=TIME]] [--admin ADDR]",
 		.about =
 			"Makes a running proxy forget objects: the next request fetches anew. A URL "
 			"means all its\nvariants and kept ranges. Several URLs, prefixes, hosts and tags "
 			"may be given at once: all are\npurged, or none if one of them is malformed. When the command ends well, the purge\nis on disk: no crash undoes "
-			"it.",
+			"it. In a fleet all nodes are told; with --wait it ends well\nwhen all that "
+			"run have it on disk too.",
 		.rows = rows,
 		.argc = argc,
 		.argv = argv};
@@ -196,8 +252,10 @@ cli_purge(int argc, char **argv)
 			add(&a.form, "url", f.value);
 		else if ((size_t)i < n)
 			add_kind(&a, of[i], f.value);
-		else
-			set_manner(&a, i - (int)n, f.value);
+		else if (!set_manner(&a, i - (int)n, f.value)) {
+			flags_refuse(&f, "--wait=%s is no time up to 10s, such as 500ms", f.value);
+			goto out;
+		}
 	}
 	if ((a.form.n > 0) == a.all) {
 		flags_refuse(&f, a.all ? "--all covers everything else: leave out one of the two"
@@ -209,6 +267,11 @@ cli_purge(int argc, char **argv)
 		add(&a.form, "all", "1");
 	if (a.soft)
 		add(&a.form, "soft", "1");
+	if (a.wait) {
+		char ms[24];
+		snprintf(ms, sizeof ms, "%llu", (unsigned long long)a.wait_ms);
+		add(&a.form, "wait", ms);
+	}
 	buf_add(&a.form, "", 1);
 	result = purge(a.admin, a.form.p, a.wait);
 out:

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The numbers of /stats that are shown here. */
+/* The numbers of /stats that are shown here; those that the sum of a fleet has too, and those of one node alone. */
 /* clang-format off */
-#define FACTS(X) \
+#define SUMMED(X) \
 	X(uptime, "uptime_s") X(requests, "requests.total") X(ram_hits, "requests.ram_hits") \
 	X(disk_hits, "requests.disk_hits") X(coalesced, "requests.coalesced") \
-	X(revalidated, "requests.revalidated") X(stale, "requests.stale_served") \
+	X(revalidated, "requests.revalidated") X(sibling, "requests.sibling") X(stale, "requests.stale_served") \
 	X(hit_ratio, "requests.hit_ratio") X(baseline_hit_ratio, "requests.baseline_hit_ratio") \
 	X(sent, "bytes.to_clients") X(byte_hit_ratio, "bytes.hit_ratio") \
 	X(baseline_byte_hit_ratio, "bytes.baseline_hit_ratio") \
@@ -22,9 +22,11 @@
 	X(origin_requests, "origin.requests") X(extra_requests, "origin.extra_requests") \
 	X(extra_bytes, "origin.extra_bytes") X(avoided_requests, "origin.avoided_requests") \
 	X(avoided_bytes, "origin.avoided_bytes") X(origin_errors, "origin.errors") \
+	X(over_budget, "admission.over_budget")
+#define ALONE(X) \
 	X(generation, "admission.generation.number") X(keys, "admission.generation.keys") \
 	X(capacity, "admission.generation.capacity") X(fpr, "admission.generation.estimated_fpr") \
-	X(age, "admission.generation.age_s") X(over_budget, "admission.over_budget") \
+	X(age, "admission.generation.age_s") \
 	X(life_years, "disk.drive_life_years") X(since, "lifetime.since_s") \
 	X(all_written, "lifetime.written") X(all_baseline, "lifetime.baseline") \
 	X(all_requests, "lifetime.requests")
@@ -32,7 +34,8 @@
 
 struct savings {
 #define X(name, path) double name;
-	FACTS(X)
+	SUMMED(X)
+	ALONE(X)
 #undef X
 	char chosen[CHOICE_TEXT]; /* how many sightings, and why; "": they are set */
 };
@@ -62,25 +65,19 @@ read_number(const json_t *top, const char *path, double *out)
 }
 
 static int
-read_savings(struct savings *s, struct str json, char *err, size_t err_bytes)
+read_savings(struct savings *s, const json_t *top, bool alone, char *err, size_t err_bytes)
 {
-	json_error_t why;
-	json_t *top = json_loadb(json.p, json.n, 0, &why);
 	const char *missing = NULL;
-	if (!top) {
-		snprintf(err, err_bytes,
-			 "the answer is not JSON (%s); is that address a twice's "
-			 "admin address?",
-			 why.text);
-		return -1;
-	}
+	*s = (struct savings){0};
 #define X(name, path)                             \
 	if (read_number(top, path, &s->name) < 0) \
 		missing = path;
-	FACTS(X)
+	SUMMED(X)
+	if (alone) {
+		ALONE(X)
+		read_chosen(top, s->chosen);
+	}
 #undef X
-	read_chosen(top, s->chosen);
-	json_decref(top);
 	if (missing)
 		snprintf(err, err_bytes,
 			 "the answer lacks \"%s\"; is that address the admin address "
@@ -109,10 +106,12 @@ print_traffic(FILE *to, const struct savings *s)
 		count(s->requests, a), units_say_lasting(s->uptime, b),
 		units_say_bytes_more(s->sent, (char[UNITS_BYTES]){0}));
 	fprintf(to,
-		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%; besides, shared fetch "
+		"  hit ratio                %11.1f%%   RAM %.1f%%, disk %.1f%%%s; besides, shared fetch "
 		"%.1f%%",
 		100 * s->hit_ratio, percent(s->ram_hits, s->requests),
-		percent(s->disk_hits, s->requests), percent(s->coalesced, s->requests));
+		percent(s->disk_hits, s->requests),
+		s->sibling > 0 ? ", the rest at other nodes" : "",
+		percent(s->coalesced, s->requests));
 	fprintf(to, s->revalidated + s->stale > 0 ? ", revalidated or stale %.1f%%\n" : "\n",
 		percent(s->revalidated + s->stale, s->requests));
 	fprintf(to, "  origin requests          %12s   %s failed\n", count(s->origin_requests, a),
@@ -209,18 +208,45 @@ print_generation(FILE *to, const struct savings *s)
 		fprintf(to, "  sightings                %12s   %s\n", "auto", s->chosen);
 }
 
+static void
+print_all(FILE *to, const struct savings *s)
+{
+	print_traffic(to, s);
+	fprintf(to, "\n");
+	print_disk(to, s);
+	fprintf(to, "\n");
+	print_price(to, s);
+}
+
 int
 savings_print(FILE *to, struct str json, char *err, size_t err_bytes)
 {
 	struct savings s;
-	if (read_savings(&s, json, err, err_bytes) < 0)
+	json_error_t why;
+	json_t *top = json_loadb(json.p, json.n, 0, &why);
+	if (!top) {
+		snprintf(err, err_bytes,
+			 "the answer is not JSON (%s); is that address a twice's "
+			 "admin address?",
+			 why.text);
 		return -1;
-	print_traffic(to, &s);
-	fprintf(to, "\n");
-	print_disk(to, &s);
-	fprintf(to, "\n");
-	print_price(to, &s);
+	}
+	int result = read_savings(&s, top, true, err, err_bytes);
+	json_decref(top);
+	if (result < 0)
+		return -1;
+	print_all(to, &s);
 	print_generation(to, &s);
+	return 0;
+}
+
+int
+savings_print_sum(FILE *to, const json_t *sum, char *err, size_t err_bytes)
+{
+	struct savings s;
+	if (read_savings(&s, sum, false, err, err_bytes) < 0)
+		return -1;
+	print_all(to, &s);
 	return 0;
 }
 

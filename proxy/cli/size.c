@@ -16,7 +16,8 @@ static const struct flag rows[] = {
 	{"--urls", "N", "distinct URLs per generation: 10M, 250k", NULL},
 	{"--fpr", "P", "false positives of both generations together: 1%, 0.001 (default 1%)",
 	 NULL},
-	{"--sightings", "N", "requests before a URL is written, 1 to 15 (default 2)", NULL},
+	{"--sightings", "N", "requests before a URL is written, 1 to 15 (default 3, as for auto)",
+	 NULL},
 	{"--table", NULL,
 	 "print the rates of classic filters for 2 to 9 bits per key and 1 to 7 hashes", NULL},
 	{0},
@@ -80,7 +81,7 @@ print_sizes(struct flags *f, const struct question *q)
 int
 cli_size(int argc, char **argv)
 {
-	struct question q = {.fpr = 0.01, .sightings = 2};
+	struct question q = {.fpr = 0.01, .sightings = 3};
 	struct flags f = {
 		.command = "size",
 		.synopsis = "--urls N [--fpr P] [--sightings N] [--table]",

@@ -21,6 +21,7 @@ static const char *const default_policies[] = {
 	"all",
 	"all+eviction=lru",
 	"2",
+	"auto",
 	"3",
 	"4",
 	"2+capacity=10%",
@@ -31,17 +32,25 @@ static const char *const default_policies[] = {
 	"2+ram=20%",
 	"bound",
 };
-static const char *const default_curves[] = {"all", "2"};
+static const char *const default_curves[] = {"all", "auto"};
 /* Of the log's distinct bytes, in millionths: the main one first. */
 static const uint64_t default_disks[] = {100000, 25000, 50000, 200000, 400000};
 
-static void
-default_list(const char **to, unsigned *n, const char *const *from, size_t count, bool one_pass)
+/* One pass does not know how many URLs there are, and a choice needs the filter pair. */
+static bool
+is_for(const struct command *c, const char *policy, bool one_pass)
 {
-	if (*n)
-		return;
+	return !(one_pass && strstr(policy, "capacity")) &&
+	       !(c->config.admission.filter != CONFIG_FILTER_PAIR && strcmp(policy, "auto") == 0);
+}
+
+static void
+default_list(const struct command *c, const char **to, unsigned *n, const char *const *from,
+	     size_t count)
+{
+	bool one_pass = study_passes(&c->o) == 1;
 	for (size_t i = 0; i < count; i++)
-		if (!one_pass || !strstr(from[i], "capacity"))
+		if (is_for(c, from[i], one_pass))
 			to[(*n)++] = from[i];
 }
 
@@ -61,6 +70,7 @@ complete(struct command *c)
 		.rotate_after_s = a->rotate_after_s,
 		.seed = 1,
 	};
+	o->screen.packed.off = o->screen.packed.off || a->compress.cpu <= 0;
 	o->base.max_object_bytes = c->config.cache.max_object_bytes;
 	if (from_config)
 		o->base.budget_bytes_s = config_budget(&c->config, &o->base.budget_saved_s);
@@ -73,13 +83,12 @@ complete(struct command *c)
 	if (!o->memory)
 		o->memory =
 			from_config ? c->config.cache.memory_bytes : (UNITS_ROOM_SHARE | 100000);
-	bool one_pass = study_passes(o) == 1, asks_nothing = !o->policies_n;
-	default_list(o->policies, &o->policies_n, default_policies,
-		     sizeof default_policies / sizeof *default_policies, one_pass);
-	if (asks_nothing && from_config && !a->sightings)
-		o->policies[o->policies_n++] = "auto";
-	default_list(o->curves, &o->curves_n, default_curves,
-		     sizeof default_curves / sizeof *default_curves, one_pass);
+	if (!o->policies_n)
+		default_list(c, o->policies, &o->policies_n, default_policies,
+			     sizeof default_policies / sizeof *default_policies);
+	if (!o->curves_n)
+		default_list(c, o->curves, &o->curves_n, default_curves,
+			     sizeof default_curves / sizeof *default_curves);
 }
 
 /* ---- while it runs -----------------------------------------------------------------------------

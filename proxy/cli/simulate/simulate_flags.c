@@ -30,6 +30,7 @@ enum {
 	SKIP,
 	ONLY,
 	FRESH,
+	PACKING,
 	SAMPLE,
 	USE_MEMORY,
 	THREADS,
@@ -46,7 +47,7 @@ static const struct flag rows[] = {
 	[MEMORY] = {"--memory", "SIZE",
 		    "of the RAM tier: 1GiB, or a share of the disk (default 10%)", NULL},
 	[POLICIES] = {"--policies", "LIST", "policies to compare at the main disk", NULL},
-	[CURVES] = {"--curves", "LIST", "policies to compare at the other disks (default all,2)",
+	[CURVES] = {"--curves", "LIST", "policies to compare at the other disks (default all,auto)",
 		    NULL},
 	[EVICTION] = {"--eviction", "WORD",
 		      "of all policies: twice, or lru, an exact one of bytes (default twice)", NULL},
@@ -58,7 +59,7 @@ static const struct flag rows[] = {
 		 NULL},
 	[FIELD] =
 		{"--field", "ROLE=NAME",
-		 "the column or key NAME (a.b.c where it is nested) is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime, range",
+		 "the column or key NAME (a.b.c where it is nested) is the time, method, scheme, host, target, query, status, size, bytes, id, client, lifetime, range, type, coding",
 		 NULL},
 	[SKIP] = {"--skip", "PATTERN",
 		  "leave out paths that match, such as /api/*; may be repeated", NULL},
@@ -66,6 +67,10 @@ static const struct flag rows[] = {
 	[FRESH] = {"--fresh", "LIST",
 		   "how long objects are fresh: 1h, or .html=5m,.jpg=30d,1d (default: for ever)",
 		   NULL},
+	[PACKING] =
+		{"--packing", "LIST",
+		 "what packing leaves of text: auto (by type), off, or .html=30%,.js=25%,35% (default auto)",
+		 NULL},
 	[SAMPLE] = {"--sample", "SHARE",
 		    "of the URLs: auto (as many as fit), off, or a share such as 1%", NULL},
 	[USE_MEMORY] =
@@ -176,6 +181,35 @@ take_lifetimes(struct command *c, struct flags *f)
 	}
 }
 
+/* ".html=30%", or "35%" for all text that has no row of its own. */
+static void
+take_packing(struct command *c, struct flags *f)
+{
+	struct packed_options *o = &c->o.screen.packed;
+	char *save = NULL;
+	*o = (struct packed_options){.off = strcmp(f->value, "off") == 0};
+	if (o->off || strcmp(f->value, "auto") == 0 ||
+	    is_empty_list(f, "auto, off, or shares such as .html=30%,35%"))
+		return;
+	for (char *word; (word = cut_list(c, f->value, &save));) {
+		char *value = strchr(word, '=');
+		double share = 0;
+		if (value)
+			*value++ = 0;
+		if (o->shares_n == PACKED_SHARES_MOST ||
+		    units_parse_share(value ? value : word, &share) != 0 || !(share >= 0.001) ||
+		    share > 1) {
+			flags_refuse(f,
+				     "\"%s\" is no share that packing leaves; write auto, off, or "
+				     ".html=30%%,35%%",
+				     value ? value : word);
+			return;
+		}
+		o->shares[o->shares_n++] =
+			(struct packed_share){value ? word : "", (uint16_t)(1000 * share + 0.5)};
+	}
+}
+
 static void
 take_field(struct command *c, struct flags *f)
 {
@@ -283,6 +317,9 @@ take_flag(struct command *c, struct flags *f, int row)
 		break;
 	case FRESH:
 		take_lifetimes(c, f);
+		break;
+	case PACKING:
+		take_packing(c, f);
 		break;
 	case SAMPLE:
 		take_sample(c, f);
