@@ -1,5 +1,5 @@
 /* fuzz_explain.c - a question of a stranger about a URL: GET /explain.
- * rooms: node serve wire serve config admin origin cache http base filter
+ * rooms: node serve wire serve config admin fleet origin cache coding http base filter
  *
  * The input is the URL, and behind its first line end the headers. Whatever it is, the answer is
  * JSON or a sentence, and nothing is recorded.

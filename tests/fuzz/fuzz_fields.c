@@ -6,6 +6,7 @@
  */
 #include "proxy/http/cache_control.h"
 #include "proxy/http/cachekey.h"
+#include "proxy/http/coding.h"
 #include "proxy/http/cookie.h"
 #include "proxy/http/negotiate.h"
 #include "proxy/http/date.h"
@@ -98,6 +99,11 @@ read_vary(struct str s, char *text)
 		buf_fini(&once);
 		buf_fini(&twice);
 	}
+	struct buf normal = {0};
+	negotiate_codings(v[0].value, &normal);
+	assert(coding_accepted(v[0].value) == coding_accepted(buf_str(&normal)));
+	assert(coding_of(v[0].value) <= CODING_OTHER);
+	buf_fini(&normal);
 	buf_fini(&names);
 	buf_fini(&again);
 }

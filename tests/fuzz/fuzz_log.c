@@ -1,6 +1,6 @@
 /* fuzz_log.c - a log of any bytes: unpacked, its format found, read line by line, screened, and
  * entered in the catalogue.
- * rooms: simulate serve config cache http base filter
+ * rooms: simulate serve config cache coding http base filter
  *
  * The first byte says which format is asked for; 8: none.
  */

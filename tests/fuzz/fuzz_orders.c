@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const unsigned char *data, size_t n)
 		int status;
 		r[o.n - 1].refused = data[0] & 2 ? "no" : NULL;
 		r[0].durable = data[0] & 4;
-		orders_answer(&o, r, &status, &answer);
+		orders_answer(&o, r, &(struct purge_others){0}, &status, &answer);
 		if (!answer.n || (status == 400) != ((data[0] & 2) != 0))
 			abort();
 		read_again(&o);

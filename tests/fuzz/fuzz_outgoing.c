@@ -1,6 +1,6 @@
 /* fuzz_outgoing.c - two request heads, a zero byte between them: what their keys do not tell apart,
  * the origin cannot tell apart either; but for what the answers may not be shared for.
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/http/credential.h"
 #include "proxy/http/h1_parse.h"

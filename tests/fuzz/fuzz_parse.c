@@ -1,5 +1,5 @@
 /* fuzz_parse.c - lines of any bytes, read as each format of logs; views stay within their bounds.
- * rooms: simulate config cache http base filter
+ * rooms: simulate config cache coding http base filter
  */
 #include "proxy/simulate/parse.h"
 

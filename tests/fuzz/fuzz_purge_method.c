@@ -1,5 +1,5 @@
 /* fuzz_purge_method.c - what a PURGE asks for.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  *
  * The input is a path and the value of one field, cut at the first NUL; its first byte chooses the field. What
  * is accepted has a prefix that the path begins with, or tags of which each is one word of the value;

@@ -1,6 +1,6 @@
 /* fuzz_rewrite.c - strip_prefix, add_prefix, rewrite.from, rewrite.to and a request's path and query, a line each: rules
  * that check lets pass make a path that is safe to ask for, below what is added, or none; and the way back leads there again.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/config.h"
 #include "config/rules_inside.h"

@@ -1,7 +1,7 @@
 /* fuzz_slices.c - two response heads, a zero byte between them: that of the 200 whose body lies in
  * slices, and an answer of the origin to a question for some of them. What is taken for those bytes
  * is so only by a strong validator, one Content-Range that says just this, and for no other question.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  *
  * Before the heads: how many slices the body has, how much longer it is, and which are asked for.
  */

@@ -1,5 +1,5 @@
 /* fuzz_tags.c - what an origin says by which words its answer may be purged.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  *
  * The input is the value of two fields of that name, cut at the first NUL. There are as many tags as
  * words, each is one, in any case the same; and nothing of it is left when the fields are stripped.

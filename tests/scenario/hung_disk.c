@@ -257,8 +257,8 @@ SCENARIO("an upgrade is taken back when the disk begins to hang while the new pr
 	struct disk *d = disk_new("disk");
 	fill("timeouts:\n  upgrade: 3s\n");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	disk_forget_file(d, "c/seed");
-	disk_hang_after_read(d);
+	disk_forget_pages(d, "c"); /* is_noticed has to ask the disk */
+	disk_hang_after_read(d, "c/seed");
 	struct output o = tell("upgrade");
 	expect(disk_hangs(d));
 	expect_int(o.status, 1);
@@ -291,8 +291,7 @@ SCENARIO(
 	struct disk *d = disk_new("disk");
 	fill("timeouts:\n  upgrade: 3s\n  drain: 1s\n");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	disk_forget_file(d, "c/seed");
-	disk_hang_after_read(d);
+	disk_hang_after_read(d, "c/seed");
 	expect_int(tell("upgrade").status, 1);
 	wait_until(edge_said("was killed and does not end"));
 	edge_signal(SIGTERM);

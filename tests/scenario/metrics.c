@@ -218,6 +218,20 @@ SCENARIO("alerts tell of a target that is down, if it was twice, and of a reload
 				      FIRES("TwiceReloadRefused", "8h", "1"));
 }
 
+SCENARIO("alerts tell of the engine of a fleet that is away, and of a node that is silent")
+{
+	expect_alerts("      - series: 'twice_fleet_engine_away{instance=\"i\"}'\n"
+		      "        values: '0x5 1x20'\n"
+		      "      - series: 'twice_fleet_members{instance=\"i\"}'\n"
+		      "        values: '3x25'\n"
+		      "      - series: 'twice_fleet_well{instance=\"i\"}'\n"
+		      "        values: '3x9 2x20'\n",
+		      FIRES("TwiceFleetEngineAway", "4h", "0")
+			      FIRES("TwiceFleetEngineAway", "8h", "1")
+				      FIRES("TwiceFleetNodeSilent", "8h", "0")
+					      FIRES("TwiceFleetNodeSilent", "12h", "1"));
+}
+
 static double
 certificate_end(const char *name, const char *file)
 {

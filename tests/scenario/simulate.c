@@ -86,6 +86,7 @@ static const struct { const char *says, *flag, *value, *wrong; int status; } mis
 	{ "a role that is none", "--field", "colour=x", "roles are: time", 2 },
 	{ "an eviction that is none", "--eviction", "fifo", "write twice or lru", 2 },
 	{ "a lifetime without unit", "--fresh", "60", "is no lifetime; write 1h", 2 },
+	{ "a share that is none", "--packing", ".html=0%", "is no share that packing leaves; write auto, off, or", 2 },
 	{ "a flag with a slip of the pen", "--polcies", "all", "did you mean --policies?", 2 },
 };
 /* clang-format on */
@@ -156,4 +157,72 @@ SCENARIO("told to end while a pipe is open, it says what it has read")
 	expect_int(o.status, 0);
 	expect_says(o, "taken: 120 requests over");
 	expect_says(o, "stopped before the end");
+}
+
+/* Each of 40 URLs three times: pages that come plain, pages in gzip, pictures, and pages of less than 1 KiB. */
+static char *
+typed(const char *ending, bool has_types)
+{
+	static const struct {
+		const char *type, *coding;
+		int bytes;
+	} kinds[] = {{"text/html; charset=utf-8", "-", 40000},
+		     {"text/html", "gzip", 10000},
+		     {"image/png", "-", 40000},
+		     {"text/css", "-", 1000}};
+	char *path = text("%s/typed.log", kit_dir());
+	FILE *f = fopen(path, "w");
+	for (int i = 0; i < 120; i++) {
+		int kind = i % 4;
+		fprintf(f,
+			"{\"time\":%d,\"request_uri\":\"/%d%s\",\"status\":200,\"body_bytes_sent\":%d",
+			1795324844 + i, i % 40, kind == 2 ? ".png" : ending, kinds[kind].bytes);
+		if (has_types)
+			fprintf(f,
+				",\"sent_http_content_type\":\"%s\",\"sent_http_content_encoding\":\"%s\"",
+				kinds[kind].type, kinds[kind].coding);
+		fprintf(f, "}\n");
+	}
+	fclose(f);
+	return path;
+}
+
+static struct output
+simulate(const char *path, const char *packing, const char *how)
+{
+	struct output o =
+		program(edge_binary(), "simulate", "--disk", "64MiB", "--memory", "8MiB",
+			"--policies", "all,2,2+packing=off", "--packing", packing, how, path);
+	expect_int(o.status, 0);
+	return o;
+}
+
+SCENARIO("text that comes plain is written packed, by what the log says of types and codings")
+{
+	struct output o = simulate(typed("", true), "auto", "--json");
+	expect_says(o, "\"packable_bytes\": 400000.0,\n    \"packed_bytes\": 120000.0");
+	const char *all = strstr(o.out, "\"packing_saved_bytes\": 0.0"),
+		   *two = strstr(o.out, "\"packing_saved_bytes\": 280000.0");
+	expect_that(all && two && all < two, "all packs nothing, and 2 saves it:\n%s", o.out);
+	expect_that(strstr(two + 1, "\"packing_saved_bytes\": 0.0"), "nor does +packing=off");
+	o = simulate(typed("", true), "auto", "--threads=1");
+	expect_says(o,
+		    "text that is packed: 44.0% of bytes, by types; taken to become 30% of that");
+	expect_says(o, "Packing: 2 writes");
+	expect_that(!strstr(o.out, "comes without a coding"), "the log says codings:\n%s", o.out);
+}
+
+SCENARIO("where no type is known the ends of paths tell it, and shares can be named")
+{
+	struct output o = simulate(typed(".html", false), ".html=50%,10%", "--json");
+	expect_says(o, "\"packable_bytes\": 500000.0,\n    \"packed_bytes\": 250000.0");
+	o = simulate(typed(".html", false), "auto", "--threads=1");
+	expect_says(o, "by the ends of paths; taken to become 30% of that");
+	expect_says(o,
+		    "Text comes without a coding (Content-Encoding), for the log does not say it");
+	o = simulate(typed(".html", false), "off", "--threads=1");
+	expect_says(o, "Nothing is packed: --packing off");
+	expect_that(!strstr(o.out, "text that is packed"), "%s", o.out);
+	o = simulate(typed("", false), "auto", "--threads=1");
+	expect_says(o, "Of 75% of the requests nothing tells the type");
 }

@@ -1,4 +1,4 @@
-/* rooms: serve http base
+/* rooms: serve coding http base
  * test_access_line.c - one request, one line, whatever a client sent.
  */
 #include "proxy/serve/access_line.h"

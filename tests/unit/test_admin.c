@@ -32,8 +32,10 @@ on_healthy(void *ctx, struct buf *line)
 }
 
 static void
-on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out)
+on_purge(void *ctx, const struct purge_order *o, unsigned n, struct purge_result *out,
+	 struct purge_others *others)
 {
+	(void)others;
 	(void)ctx;
 	static const char *const words[FORGET_KINDS] = {[FORGET_URL] = "",
 							[FORGET_PREFIX] = "prefix ",

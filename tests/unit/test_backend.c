@@ -1,6 +1,6 @@
 /* test_backend.c - a second kind of who is asked: a trip that knows no more than struct backend asks it
  * first, and then the servers of the group.
- * rooms: serve config origin cache http base filter filter/family
+ * rooms: serve fleet config origin cache coding http base filter filter/family
  */
 #include "proxy/serve/backend.h"
 

@@ -1,5 +1,5 @@
 /* test_catalogue.c - sizes, versions and what is asked for again.
- * rooms: simulate cache http base filter
+ * rooms: simulate cache coding http base filter
  */
 #include "proxy/simulate/catalogue.h"
 #include "tests/kit/unit.h"
@@ -51,6 +51,30 @@ START_TEST(size)
 	}
 	catalogue_destroy(&c);
 	ck_assert_ptr_null(c);
+}
+END_TEST
+
+/* A cache sends its copy packed to most and plain to some: only a fetch tells another version, and copies confirm it. */
+START_TEST(a_copy_in_another_coding_is_no_version)
+{
+	static const struct {
+		uint64_t told, bytes;
+		bool is_copy, changed;
+	} rows[] = {{100, 100, false, false}, {37, 100, true, false}, {37, 100, true, false},
+		    {37, 100, true, false},   {37, 100, true, false}, {100, 100, true, false},
+		    {90, 100, false, false},  {37, 100, true, false}, {90, 100, true, false},
+		    {90, 90, true, true},     {33, 90, true, false}};
+	struct catalogue *c = catalogue_create(0, 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct visit v = {.key = {7, 7}, .now_s = 100};
+		catalogue_see(c, &v,
+			      &(struct catalogue_news){.bytes = rows[i].told,
+						       .has_bytes = true,
+						       .is_copy = rows[i].is_copy});
+		ck_assert_msg(v.bytes == rows[i].bytes && v.changed == rows[i].changed,
+			      "row %zu: %llu, %d", i, (unsigned long long)v.bytes, v.changed);
+	}
+	catalogue_destroy(&c);
 }
 END_TEST
 
@@ -177,5 +201,6 @@ START_TEST(what_is_large_is_in_every_sample)
 END_TEST
 
 UNIT("catalogue", TEST(what_is_large_is_in_every_sample), LOOP(size, sizes),
-     TEST(the_second_pass_knows_what_comes), TEST(facts_add_up),
-     TEST(the_largest_is_the_size_in_the_second_pass), TIMES(a_sample_estimates_the_whole, 2))
+     TEST(a_copy_in_another_coding_is_no_version), TEST(the_second_pass_knows_what_comes),
+     TEST(facts_add_up), TEST(the_largest_is_the_size_in_the_second_pass),
+     TIMES(a_sample_estimates_the_whole, 2))

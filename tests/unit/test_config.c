@@ -36,7 +36,7 @@ START_TEST(defaults_stand_without_a_file)
 	ck_assert_uint_eq(c.workers, 0);
 	ck_assert_uint_eq(c.origin_count, 0);
 	ck_assert_str_eq(c.cache.dir, "/var/cache/twice");
-	ck_assert_uint_eq(c.admission.sightings, 2);
+	ck_assert_uint_eq(c.admission.sightings, 0);
 	ck_assert_uint_eq(c.admission.capacity, 10000000);
 	ck_assert_double_eq(c.admission.false_positives, 0.01);
 	ck_assert_uint_eq(c.admission.rotate_after_s, 0);
@@ -74,6 +74,25 @@ START_TEST(a_whole_file_loads)
 	ck_assert_uint_eq(c.cache.disk_bytes, 100ull << 30);
 	ck_assert_int_eq(config_validate(&c, err, sizeof(err)), 0);
 	config_fini(&c);
+}
+END_TEST
+
+START_TEST(sightings_are_chosen_where_the_filter_counts_to_three)
+{
+	static const struct {
+		const char *text;
+		unsigned sightings; /* 0: chosen */
+	} rows[] = {
+		{"{}\n", 0},
+		{"admission: { filter: pair }\n", 0},
+		{"admission: { filter: counting }\n", 2},
+		{"admission: { filter: stable, sightings: 1 }\n", 1},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		ck_assert_msg(parse(rows[i].text) == 0, "%s: %s", rows[i].text, err);
+		ck_assert_uint_eq(c.admission.sightings, rows[i].sightings);
+		config_fini(&c);
+	}
 }
 END_TEST
 
@@ -208,7 +227,7 @@ static const struct {
 	{ "routes: [ { path: /a, redirect: { to: 'https://a/$uri' } } ]\n", "t.yaml:1: routes.redirect.to: https://a/$uri has a variable", "$path" },
 	{ "routes: [ { path: /a, redirect: { to: /b }, answer: { status: 503 } } ]\n", "t.yaml:1: routes.answer: redirect answers already", "leave one" },
 	{ "admission: { sightings: auto }\nroutes: [ { path: /a, admission: { sightings: 4 } } ]\n", "t.yaml:2: routes.admission.sightings: the filter tells 3", "set admission.sightings" },
-	{ "routes: [ { path: /a, admission: { sightings: 3 } } ]\n", "t.yaml:1: routes.admission.sightings: the filter tells 2", "set admission.sightings" },
+	{ "admission: { sightings: 2 }\nroutes: [ { path: /a, admission: { sightings: 3 } } ]\n", "t.yaml:2: routes.admission.sightings: the filter tells 2", "set admission.sightings" },
 	{ "routes: [ { path: /a, cache: { stale_after: 0s } } ]\n", "t.yaml:1: routes.cache.stale_after: 0s is out of range", "or inherited" },
 	{ "routes: [ { path: /a, cache: { disk: 1GiB } } ]\n", "t.yaml:1: there is no setting \"routes.cache.disk\"", "" },
 	{ "routes: [ { path: /a, name: 'a b' } ]\n", "t.yaml:1: routes.name: \"a b\" is no name", "one word" },
@@ -772,16 +791,17 @@ static const struct {
 	{"the place of the cache is not", "{}", "cache: { dir: /other }", "cache.dir", true},
 	{"nor are further disks", "{}", "more_disks: [ { dir: /a } ]", "more_disks", true},
 	{"nor workers", "{}", "workers: 3", "workers", true},
-	{"one and two sightings have one filter", "{}", "admission: { sightings: 1 }",
-	 "admission.sightings", false},
-	{"three have another", "{}", "admission: { sightings: 3 }", "admission.sightings", true},
-	{"that of auto as well", "{}", "admission: { sightings: auto }", "admission.sightings",
-	 true},
-	{"which tells up to three", "admission: { sightings: auto }", "admission: { sightings: 3 }",
-	 "admission.sightings", false},
-	{"and fewer", "admission: { sightings: auto }", "{}", "admission.sightings", false},
-	{"but no more", "admission: { sightings: auto }", "admission: { sightings: 4 }",
+	{"one and two sightings have one filter", "admission: { sightings: 2 }",
+	 "admission: { sightings: 1 }", "admission.sightings", false},
+	{"three have another", "admission: { sightings: 2 }", "admission: { sightings: 3 }",
 	 "admission.sightings", true},
+	{"that of auto, the default, as well", "admission: { sightings: 2 }", "{}",
+	 "admission.sightings", true},
+	{"which tells up to three", "{}", "admission: { sightings: 3 }", "admission.sightings",
+	 false},
+	{"and fewer", "admission: { sightings: auto }", "admission: { sightings: 2 }",
+	 "admission.sightings", false},
+	{"but no more", "{}", "admission: { sightings: 4 }", "admission.sightings", true},
 	{"counting has another", "{}", "admission: { filter: counting, sightings: 3 }",
 	 "admission.sightings", true},
 	{"and so has another kind", "admission: { filter: counting }",
@@ -871,15 +891,15 @@ START_TEST(aliases_cannot_make_much_of_little)
 END_TEST
 
 UNIT("config", TEST(defaults_stand_without_a_file), TEST(a_whole_file_loads),
-     TEST(every_setting_can_be_given), TEST(an_old_name_works_for_one_release),
-     LOOP(mistake_is_explained, mistakes), LOOP(what_goes_together_is_let_through, fine),
-     TEST(places_of_elements), TEST(trust_is_a_list_of_networks),
-     LOOP(an_empty_allow_is_no_lack_of_one, allows), TEST(an_empty_file_or_group_means_defaults),
-     TEST(flags_stand_before_the_file), TEST(a_wrong_flag_is_named),
-     TEST(a_file_that_is_not_there_is_named), TEST(origins_make_groups),
-     TEST(running_needs_an_origin), TEST(a_route_inherits_what_it_does_not_say),
-     TEST(twice_yaml_is_what_the_rows_say), TEST(the_examples_load_too),
-     TIMES(what_is_printed_loads_to_the_same, 5), TEST(differences_are_named),
-     TEST(every_setting_is_live_or_needs_a_restart), TEST(editors_get_every_setting),
-     LOOP(a_change_is_taken_over_or_kept, changes), TEST(what_does_not_go_with_what_stays_is_named),
-     TEST(aliases_cannot_make_much_of_little))
+     TEST(sightings_are_chosen_where_the_filter_counts_to_three), TEST(every_setting_can_be_given),
+     TEST(an_old_name_works_for_one_release), LOOP(mistake_is_explained, mistakes),
+     LOOP(what_goes_together_is_let_through, fine), TEST(places_of_elements),
+     TEST(trust_is_a_list_of_networks), LOOP(an_empty_allow_is_no_lack_of_one, allows),
+     TEST(an_empty_file_or_group_means_defaults), TEST(flags_stand_before_the_file),
+     TEST(a_wrong_flag_is_named), TEST(a_file_that_is_not_there_is_named),
+     TEST(origins_make_groups), TEST(running_needs_an_origin),
+     TEST(a_route_inherits_what_it_does_not_say), TEST(twice_yaml_is_what_the_rows_say),
+     TEST(the_examples_load_too), TIMES(what_is_printed_loads_to_the_same, 5),
+     TEST(differences_are_named), TEST(every_setting_is_live_or_needs_a_restart),
+     TEST(editors_get_every_setting), LOOP(a_change_is_taken_over_or_kept, changes),
+     TEST(what_does_not_go_with_what_stays_is_named), TEST(aliases_cannot_make_much_of_little))

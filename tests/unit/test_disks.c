@@ -1,8 +1,10 @@
 /* test_disks.c - a cache on several disks: where objects lie, disks that come, go, fail and return.
  * rooms: cache http base filter
  */
+#include "filter/family/digest.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache.h"
+#include "proxy/cache/cache_digest.h"
 #include "proxy/cache/cache_forget.h"
 #include "proxy/cache/cache_inside.h"
 #include "proxy/cache/cache_stats.h"
@@ -557,9 +559,50 @@ START_TEST(killed_with_all_disks_at_work)
 }
 END_TEST
 
+static bool
+is_in(const struct twice_digest *d, struct cache *c, int i)
+{
+	char text[64];
+	uint64_t hash = hash_of(c, key_of(i, text)).hi;
+	return twice_digest_has(d, hash >> (64 - CACHE_DIGEST_HASH_BITS)
+						   << (64 - CACHE_DIGEST_HASH_BITS));
+}
+
+START_TEST(a_digest_has_what_all_disks_hold)
+{
+	enum { N = 2000 };
+	int wrong = 0;
+	begin();
+	struct cache *c = open_cache();
+	for (int i = 0; i < N; i++)
+		ck_assert(put(c, i, 'a'));
+	struct twice_digest *d = cache_digest(c, 8, 1 << 20);
+	ck_assert_uint_ge(twice_digest_memory(d), N);
+	for (int i = 0; i < N; i++)
+		ck_assert(is_in(d, c, i));
+	for (int i = N; i < 11 * N; i++)
+		wrong += is_in(d, c, i);
+	ck_assert_int_lt(wrong, 10 * N * 3 / 100); /* 2.2% */
+	twice_digest_destroy(&d);
+	/* It may have fewer bits, and is then wrong more often. */
+	d = cache_digest(c, 8, N / 4);
+	ck_assert_uint_lt(twice_digest_memory(d), N / 4 + 200);
+	for (int i = 0; i < N; i++)
+		ck_assert(is_in(d, c, i));
+	twice_digest_destroy(&d);
+	ck_assert_ptr_null(cache_digest(c, 8, N / 10));
+	/* Nothing is told of a disk that may not answer. */
+	cache_hold(c, true);
+	ck_assert_ptr_null(cache_digest(c, 8, 1 << 20));
+	cache_close(&c);
+	end();
+}
+END_TEST
+
 UNIT("disks", TEST(objects_lie_on_the_disks_as_their_sizes_are), TEST(adding_a_disk_moves_nothing),
      TEST(what_lies_on_two_disks_is_on_none), TIMES(a_disk_that_was_away_comes_back_empty, DISKS),
      TEST(a_disk_that_was_not_named_comes_back_empty), TEST(a_disk_of_another_cache_is_emptied),
      TIMES(a_disk_that_cannot_be_written_gets_nothing_new, DISKS),
      TIMES(a_disk_whose_purge_log_fails_is_not_used, DISKS),
-     TIMES(killed_while_a_disk_is_left_out, DISKS), TEST(killed_with_all_disks_at_work))
+     TIMES(killed_while_a_disk_is_left_out, DISKS), TEST(killed_with_all_disks_at_work),
+     TEST(a_digest_has_what_all_disks_hold))

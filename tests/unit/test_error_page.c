@@ -1,4 +1,4 @@
-/* rooms: serve http base
+/* rooms: serve coding http base
  * test_error_page.c - what went wrong, in the form that the client likes.
  */
 #include "proxy/serve/rules/error_page.h"

@@ -1,5 +1,5 @@
 /* test_formats.c - a log of each kind that people have, known by looking, and what is read of it.
- * rooms: simulate config cache http base filter
+ * rooms: simulate config cache coding http base filter
  *
  * The samples are written after each product's own description of its log.
  */

@@ -75,6 +75,40 @@ START_TEST(writes_at_first_sight_and_hits_while_fresh)
 }
 END_TEST
 
+/* Its disk and its RAM, after a first request that RAM takes alone, and after the second that is written. */
+static void
+play_packed(bool packs, uint64_t ram[2], uint64_t *written)
+{
+	struct ghost *g = ghost_create(&(struct ghost_options){
+		.disk_bytes = 64 << 20, .memory_bytes = 8 << 20, .packs = packs});
+	for (int i = 0; i < 2; i++) {
+		ghost_see(g, &(struct ghost_event){.key = key(1),
+						   .url = key(1),
+						   .record_bytes = URL_BYTES,
+						   .packed_bytes = URL_BYTES / 5,
+						   .body_bytes = URL_BYTES,
+						   .fresh_s = 100,
+						   .deed = GHOST_FETCHED,
+						   .whole = true,
+						   .refused = i == 0});
+		ram[i] = g->ram.used;
+	}
+	*written = stats_of(g).written_bytes;
+	ghost_destroy(&g);
+}
+
+START_TEST(a_cache_that_packs_has_less_on_disk_and_then_in_ram)
+{
+	uint64_t plain[2], packed[2], plainly, small;
+	play_packed(false, plain, &plainly);
+	play_packed(true, packed, &small);
+	ck_assert_uint_eq(plain[0], packed[0]);
+	ck_assert_uint_eq(plain[1], plain[0]);
+	ck_assert_uint_lt(packed[1], packed[0] - URL_BYTES / 2);
+	ck_assert_uint_eq(plainly - small, URL_BYTES - URL_BYTES / 5);
+}
+END_TEST
+
 START_TEST(validates_what_it_could_validate)
 {
 	struct ghost *g = make(64 << 20, 0);
@@ -1016,12 +1050,12 @@ START_TEST(saved_is_exactly_the_one_hit_share)
 }
 END_TEST
 
-UNIT("ghost", TEST(writes_at_first_sight_and_hits_while_fresh),
-     TEST(validates_what_it_could_validate), TEST(learns_of_purges_when_it_is_asked),
-     LOOP(bill, bills), LOOP(bill_of_slices, bodies), TEST(a_client_that_misses_slices_misses_once),
-     TEST(what_is_forgotten_leaves_ram_too), TEST(counts_what_it_writes_at_once),
-     LOOP(carries_hot_bodies_in_pieces, samples), TEST(an_object_may_take_half_the_log),
-     TEST(a_forgotten_url_takes_its_variants_along),
+UNIT("ghost", TEST(a_cache_that_packs_has_less_on_disk_and_then_in_ram),
+     TEST(writes_at_first_sight_and_hits_while_fresh), TEST(validates_what_it_could_validate),
+     TEST(learns_of_purges_when_it_is_asked), LOOP(bill, bills), LOOP(bill_of_slices, bodies),
+     TEST(a_client_that_misses_slices_misses_once), TEST(what_is_forgotten_leaves_ram_too),
+     TEST(counts_what_it_writes_at_once), LOOP(carries_hot_bodies_in_pieces, samples),
+     TEST(an_object_may_take_half_the_log), TEST(a_forgotten_url_takes_its_variants_along),
      TEST(a_forgotten_host_takes_all_its_urls_along), TIMES(keeps_the_small_that_could_answer, 2),
      TEST(evicts_the_cold_and_keeps_the_hot), TEST(a_body_in_pieces_pays_each_segment_for_its_part),
      TEST(a_sample_forecasts_the_whole), TEST(a_sample_holds_all_that_is_large),

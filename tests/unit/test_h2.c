@@ -318,6 +318,27 @@ START_TEST(a_head_comes_behind_an_interim_answer_that_could_not_go)
 }
 END_TEST
 
+/* Three seconds: the session's frame and its table are given back. */
+START_TEST(a_connection_that_was_idle_answers_as_before)
+{
+	begin();
+	int fd = open_client();
+	for (uint8_t i = 0; i < 3; i++) {
+		ask(fd, (uint8_t)(2 * i + 1));
+		turn();
+		answer(i, i % 2 ? STR("y") : big());
+		read_until(fd, 1, i + 1u);
+		while (all.done_n <= i)
+			read_all(fd);
+		ck_assert_int_eq(all.end[i], STREAM_SENT);
+		pass(3);
+	}
+	close(fd);
+	turn();
+	end();
+}
+END_TEST
+
 /* ---- what the client could not know ------------------------------------------------------------ */
 
 /* A request with a body that is not complete. */
@@ -776,6 +797,7 @@ END_TEST
 
 UNIT("h2", TEST(requests_without_a_window_are_begun_some_at_a_time),
      TEST(a_head_comes_behind_an_interim_answer_that_could_not_go),
+     TEST(a_connection_that_was_idle_answers_as_before),
      TEST(the_rest_of_a_body_that_was_refused_is_no_offence),
      TEST(the_body_of_a_request_that_was_refused_is_no_offence),
      TEST(a_body_sent_before_the_last_GOAWAY_was_heard_is_no_offence),

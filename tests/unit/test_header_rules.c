@@ -1,5 +1,5 @@
 /* test_header_rules.c - the rules of two levels as one list.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/routes.h"
 #include "proxy/serve/outgoing/header_rules.h"

@@ -1,5 +1,5 @@
 /* test_herd.c - whose failure is whose.
- * rooms: serve http base filter
+ * rooms: serve coding http base filter
  */
 #include "proxy/serve/rules/herd.h"
 

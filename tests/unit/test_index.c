@@ -187,5 +187,54 @@ START_TEST(gives_memory_back)
 }
 END_TEST
 
+struct listed {
+	uint64_t *hashes;
+	size_t n;
+};
+
+static void
+list(void *ctx, const uint64_t *hash_hi, size_t n)
+{
+	struct listed *l = ctx;
+	for (size_t i = 0; i < n; i++)
+		l->hashes[l->n++] = hash_hi[i];
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+START_TEST(lists_what_it_has_by_the_bits_it_knows)
+{
+	enum { N = 50000 };
+	static uint64_t want[N], got[N + 10];
+	struct listed l = {.hashes = got};
+	struct index *ix;
+	seed(9);
+	index_create(&ix);
+	for (int i = 0; i < N; i++) {
+		struct locator at = some_place();
+		want[i] = any();
+		index_put(ix, want[i], &at);
+		want[i] = want[i] >> (64 - INDEX_HASH_BITS) << (64 - INDEX_HASH_BITS);
+		index_bury(ix, any(), NULL);
+	}
+	index_list(ix, list, &l);
+	ck_assert_uint_eq(l.n, index_count(ix));
+	ck_assert_uint_ge(l.n, N - 2); /* two may share the bits */
+	qsort(want, N, sizeof *want, by_value);
+	qsort(got, l.n, sizeof *got, by_value);
+	for (size_t i = 0, k = 0; i < l.n; i++) {
+		while (want[k] < got[i])
+			k++;
+		ck_assert(want[k] == got[i]);
+	}
+	index_destroy(&ix);
+}
+END_TEST
+
 UNIT("index", TIMES(does_what_a_table_does, 6), TEST(at_most_24_bytes_an_object_at_any_size),
-     TEST(gives_memory_back))
+     TEST(gives_memory_back), TEST(lists_what_it_has_by_the_bits_it_knows))

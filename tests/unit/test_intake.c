@@ -1,6 +1,6 @@
 /* test_intake.c - a body that is changed on its way in: its readers, the RAM, the disk, ranges, slices
  * and the rest that is asked for do not know of it.
- * rooms: serve config origin cache http base filter filter/family
+ * rooms: serve fleet config origin cache coding http base filter filter/family
  */
 #include "proxy/serve/body.h"
 #include "proxy/serve/intake.h"

@@ -140,8 +140,16 @@ upgrade(struct report *r)
 }
 
 static void
+away(struct report *r)
+{
+	r->health.fleet.is_node = r->health.fleet.engine_away = true;
+	snprintf(r->health.fleet.engine, sizeof r->health.fleet.engine, "redis://r");
+}
+
+static void
 much(struct report *r)
 {
+	away(r);
 	refused(r);
 	upgrade(r);
 	ended(r);
@@ -177,6 +185,7 @@ static const struct {
 	{"one for less should have been", ends, JUDGEMENT_DEGRADED, false, "degraded: 2 certificates end within 14 days\n", "a.test (/a.pem) in 13 days, a.test (/a.pem) in 1 days"},
 	{"one that has ended comes first", ended, JUDGEMENT_DEGRADED, false, "degraded: 1 certificate has expired\n", "a.test (/a.pem), a.test (/a.pem) in 1 days"},
 	{"a reload was refused", refused, JUDGEMENT_DEGRADED, false, "degraded: the last reload was refused, and the configuration of before is in use (the log says why)\n", ""},
+	{"the engine of the fleet is away", away, JUDGEMENT_DEGRADED, false, "degraded: the engine of the fleet cannot be used; its members stay as they are\n", "redis://r: it does not answer"},
 	{"an upgrade failed", upgrade, JUDGEMENT_DEGRADED, false, "degraded: the last upgrade failed\n", "no room"},
 	/* clang-format on */
 };

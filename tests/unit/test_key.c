@@ -1,5 +1,5 @@
 /* test_key.c - keys of variants and slices.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  */
 #include "proxy/serve/key.h"
 

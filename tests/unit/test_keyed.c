@@ -1,7 +1,7 @@
 /* test_keyed.c - what is keyed is what is sent: of random heads, two that share key and variant are
  * byte for byte the same at the origin, but for the list in outgoing.h; and two that are the same
  * there share key and variant.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/config.h"
 #include "proxy/serve/outgoing/outgoing.h"
@@ -224,7 +224,8 @@ static char dnt[] = "DNT: 1", accept_line[] = "accept: $scheme/$host",
 	    my_field[] = "My-Field: $host b", agent[] = "user-agent";
 static char *set_lines[] = {dnt, accept_line}, *add_lines[] = {my_field}, *removed[] = {agent};
 static const struct routes *routes;
-enum { TRUSTED = 1, OBEY = 2, AS_IT_CAME = 4, VALIDATES = 8 };
+static const struct coding_list codings = {2, {CODING_BR, CODING_GZIP}};
+enum { TRUSTED = 1, OBEY = 2, AS_IT_CAME = 4, VALIDATES = 8, CLASSED = 16 };
 
 struct trip {
 	char text[4096];
@@ -262,6 +263,7 @@ begin(struct trip *t, const struct head *h, const struct outgoing_settings *set,
 			  true))
 		return false;
 	t->out.headers = t->route ? t->route->request : NULL;
+	t->out.codings = how & CLASSED ? &codings : NULL;
 	if (outgoing_rewrite(&t->out, t->route ? t->route->rewrite : NULL, &t->path))
 		return false;
 	outgoing_is_from(&t->out, STR("192.0.2.1"), NULL, 0);
@@ -406,6 +408,7 @@ compare_pairs(uint64_t seed, unsigned pairs, bool by_route, struct met *met)
 			change(&d, &two);
 		const struct key_rules *rules = by_route ? NULL : &PICK(&d, rule_sets);
 		unsigned how = roll(&d, 4) ? 0 : TRUSTED;
+		how |= roll(&d, 2) ? CLASSED : 0;
 		set.keep_wishes = roll(&d, 4) == 0;
 		set.keep_underscores = roll(&d, 4) == 0;
 		unsigned asks = roll(&d, 4) ? 0 : AS_IT_CAME,

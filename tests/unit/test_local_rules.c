@@ -1,5 +1,5 @@
 /* test_local_rules.c - who is denied, and where a redirect leads.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/config.h"
 #include "proxy/serve/routes/local_rules.h"

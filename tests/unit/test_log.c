@@ -77,5 +77,18 @@ START_TEST(one_that_must_not_wait_for_a_disk_does_not)
 }
 END_TEST
 
+START_TEST(a_line_of_many_events_is_due_once_a_minute)
+{
+	_Atomic int64_t said = 0;
+	ck_assert(log_is_due(&said, 1));
+	ck_assert(!log_is_due(&said, 1));
+	ck_assert(!log_is_due(&said, 60000));
+	ck_assert(log_is_due(&said, 60001));
+	ck_assert(!log_is_due(&said, 120000));
+	ck_assert(log_is_due(&said, 1000000));
+}
+END_TEST
+
 UNIT("log", TEST(a_thread_writes_its_lines_itself),
-     TEST(one_that_must_not_wait_for_a_disk_does_not))
+     TEST(one_that_must_not_wait_for_a_disk_does_not),
+     TEST(a_line_of_many_events_is_due_once_a_minute))

@@ -1,5 +1,5 @@
 /* test_lru.c - the plain cache against ten lines that search a list.
- * rooms: simulate cache http base filter
+ * rooms: simulate cache coding http base filter
  */
 #include "proxy/simulate/lru.h"
 #include "tests/kit/unit.h"

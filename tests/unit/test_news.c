@@ -1,5 +1,5 @@
 /* test_news.c - what an answer that is not kept says to others.
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/serve/rules/news.h"
 

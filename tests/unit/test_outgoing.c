@@ -1,5 +1,5 @@
 /* test_outgoing.c - what goes to the origin, and that the key is made of nothing else.
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/serve/outgoing/outgoing.h"
 
@@ -66,7 +66,9 @@ enum {
 	WISHES = 16,
 	OBEY = 32,
 	VALIDATES = 64,
-	RESUMES = 128
+	RESUMES = 128,
+	CLASSED = 256, /* the route has codings */
+	ASKED_GZIP = 512
 };
 
 static bool
@@ -77,6 +79,10 @@ trip_begin(struct trip *t, const char *request, const struct key_rules *rules, u
 				     .wishes = how & WISHES};
 	if (how & VALIDATES)
 		asks.if_none_match = STR("\"s\"");
+	static const unsigned gzip = CODING_BIT(CODING_GZIP);
+	static const struct coding_list codings = {2, {CODING_BR, CODING_GZIP}};
+	if (how & ASKED_GZIP)
+		asks.class = &gzip;
 	if (how & RESUMES) {
 		asks.range = STR("bytes=5-");
 		asks.if_range = STR("\"s\"");
@@ -90,6 +96,7 @@ trip_begin(struct trip *t, const char *request, const struct key_rules *rules, u
 	t->set.keep_wishes = how & OBEY;
 	ck_assert(!outgoing_init(&t->out, &t->rq, &t->set, rules, how & TRUSTED, !(how & PASSED)));
 	t->out.client_ip = STR("192.0.2.1");
+	t->out.codings = how & CLASSED ? &codings : NULL;
 	t->sure = outgoing_key(&t->out, &t->key);
 	outgoing_fields(&t->out, buf_str(&t->key), &asks, &t->fields);
 	t->asked = outgoing_asked(&t->out, &asks);
@@ -178,6 +185,15 @@ static const struct {
 	{"lines of one name are joined",           SHARED, "GET / HTTP/1.1\nHost: h\nX: 1\nY: 2\nx: 3\nCookie: a=b\nCookie: c=d", "X: 1, 3\nY: 2\nCookie: a=b; c=d\n" SEEN},
 	{"not of who passes",                      PASSED, "GET / HTTP/1.1\nHost: h\nX: 1\nx:  2 ,3\nAccept-Encoding: foo, GZIP", "X: 1\nx: 2 ,3\nAccept-Encoding: foo, GZIP\n" SEEN},
 	{"normal forms",                           SHARED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: br;q=0.1, GZIP, foo\nAccept-Language: DE-at, en;q=0.50\nAccept: Text/HTML ,*/*\nX: 1 ,2\nOrigin: x,", "Accept-Encoding: gzip, br\nAccept-Language: de-AT,en;q=0.5\nAccept: text/html,*/*\nX: 1, 2\nOrigin: x,\n" SEEN},
+	{"a class of codings",                     CLASSED, "GET / HTTP/1.1\nHost: h\nX: 1\nAccept-Encoding: gzip;q=1\nAccept-Encoding: br;q=0.1, zstd", "X: 1\nAccept-Encoding: br, gzip\n" SEEN},
+	{"those that are taken",                   CLASSED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: br;q=0, x-gzip", "Accept-Encoding: gzip\n" SEEN},
+	{"no class of those that are wanted",      CLASSED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: deflate, zstd", SEEN},
+	{"nothing wanted is the same",             CLASSED, "GET / HTTP/1.1\nHost: h", SEEN},
+	{"nor is anything asked of who refuses all", CLASSED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: identity;q=0", "Accept-Encoding: identity;q=0\n" SEEN},
+	{"what may be signed stays",               CLASSED, "GET / HTTP/1.1\nHost: h\nAuthorization: a\nAccept-Encoding: gzip, br", "Authorization: a\nAccept-Encoding: gzip, br\n" SEEN},
+	{"what passes, too",                       CLASSED | PASSED, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: br, GZIP", "Accept-Encoding: br, GZIP\n" SEEN},
+	{"what is stored was asked for otherwise", CLASSED | ASKED_GZIP, "GET / HTTP/1.1\nHost: h\nAccept-Encoding: br", "Accept-Encoding: gzip\n" SEEN},
+	{"also by who wants none",                 CLASSED | ASKED_GZIP, "GET / HTTP/1.1\nHost: h", "Accept-Encoding: gzip\n" SEEN},
 	/* clang-format on */
 };
 

@@ -1,5 +1,5 @@
 /* test_parse.c - lines of every format into entries, and formats known by looking.
- * rooms: simulate config cache http base filter
+ * rooms: simulate config cache coding http base filter
  */
 #include "proxy/simulate/parse.h"
 #include "proxy/simulate/value.h"

@@ -1,5 +1,5 @@
 /* test_purge_method.c - what a PURGE asks for, as it is written by people and plugins.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  */
 #include "proxy/serve/rules/purge_method.h"
 

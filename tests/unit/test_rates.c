@@ -1,5 +1,5 @@
 /* test_rates.c - how often a client may ask.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/routes.h"
 #include "proxy/serve/routes/rates.h"

@@ -334,7 +334,7 @@ START_TEST(generations_that_turn_fast_raise_a_gauge)
 {
 	start();
 	r.sightings.interval_s = turns[_i].interval;
-	r.turn_alarm_s = turns[_i].alarm;
+	r.sightings.turn_alarm_s = turns[_i].alarm;
 	r.generation.born_s = 100;
 	r.now_s = 110;
 	r.generation.distinct_estimate = 50;

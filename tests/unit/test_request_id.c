@@ -1,4 +1,4 @@
-/* rooms: serve http base filter
+/* rooms: serve coding http base filter
  * test_request_id.c - names of requests: none twice, and of strangers none that is not plain.
  */
 #include "proxy/serve/rules/request_id.h"

@@ -1,5 +1,5 @@
 /* test_retry_after.c - when a slice that was refused is asked for once more.
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/serve/rules/retry_after.h"
 

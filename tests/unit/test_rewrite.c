@@ -1,5 +1,5 @@
 /* test_rewrite.c - which path an origin is asked for, and which one clients ask for it.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/routes.h"
 #include "proxy/serve/outgoing/rewrite.h"

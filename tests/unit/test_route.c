@@ -1,5 +1,5 @@
 /* test_route.c - the first route that matches applies; what none matches has the defaults.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/config.h"
 #include "proxy/serve/routes/route.h"

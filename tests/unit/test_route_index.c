@@ -1,5 +1,5 @@
 /* test_route_index.c - the index finds what a look at all rows finds first.
- * rooms: serve config http base
+ * rooms: serve config coding http base
  */
 #include "config/routes.h"
 #include "proxy/base/glob.h"

@@ -19,6 +19,7 @@ some_record(bool is_inline, size_t body)
 		.terms = {.response_time = -5, .lifetime = 1ll << 40, .status = 200, .etag_at = 7},
 		.body_bytes = is_inline ? body : body + 4096,
 		.whole_bytes = 5ull << 40,
+		.plain_bytes = 9ull << 40,
 		.clean_as_of = 3ull << 40 | 7,
 		.kind = 1,
 		.is_inline = is_inline,
@@ -55,6 +56,7 @@ START_TEST(there_and_back)
 	ck_assert_int_eq(back.terms.lifetime, 1ll << 40);
 	ck_assert_uint_eq(back.clean_as_of, 3ull << 40 | 7);
 	ck_assert_uint_eq(back.whole_bytes, 5ull << 40);
+	ck_assert_uint_eq(back.plain_bytes, 9ull << 40);
 	ck_assert_uint_eq(back.body_bytes, r.body_bytes);
 	ck_assert_uint_eq(back.fragments_n, r.fragments_n);
 	if (back.is_inline && back.body_bytes) {

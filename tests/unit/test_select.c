@@ -1,5 +1,5 @@
 /* test_select.c - what becomes of a request, by what the cache has.
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/serve/rules/select.h"
 

@@ -1,6 +1,6 @@
 /* test_slices.c - which body lies in slices, which slice holds which bytes, and what an answer to a
  * question for some is worth.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  */
 #include "proxy/serve/key.h"
 #include "proxy/serve/rules/slices.h"

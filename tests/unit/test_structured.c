@@ -71,4 +71,43 @@ START_TEST(dictionary)
 }
 END_TEST
 
-UNIT("structured", LOOP(dictionary, dictionaries))
+/* An item reads as "type:text key:type:text ..." or "error". */
+static const struct {
+	const char *says, *wire, *reads;
+} items[] = {
+	/* clang-format off */
+	{"an item alone",                     "1", "i:1 "},
+	{"spaces around it",                  "  1  ", "i:1 "},
+	{"parameters",                        "1;a=\"x\";b=:aGk=:; c", "i:1 a:s:\"x\" b:y::aGk=: c:b: "},
+	{"equal keys come one by one",        "1;a=1;a=2", "i:1 a:i:1 a:i:2 "},
+	{"nothing",                           "", "error"},
+	{"an inner list is no item",          "(1 2)", "error"},
+	{"a second item",                     "1, 2", "error"},
+	{"a space before the semicolon",      "1 ;a", "error"},
+	{"a parameter without a key",         "1;=2", "error"},
+	{"a parameter that is open",          "1;a=\"x", "error"},
+	{"a semicolon at the end",            "1;", "error"},
+	/* clang-format on */
+};
+
+START_TEST(item)
+{
+	char reads[256] = "error";
+	struct str rest = str_of(items[_i].wire);
+	struct sf_member m;
+	enum sf_step step = SF_ERROR;
+	size_t n = 0;
+	if (sf_item(&rest, &m)) {
+		n = (size_t)snprintf(reads, sizeof reads, "%c:%.*s ", "idstybl"[m.type],
+				     STR_ARG(m.text));
+		while ((step = sf_parameter_next(&rest, &m)) == SF_MEMBER)
+			n += (size_t)snprintf(reads + n, sizeof reads - n, "%.*s:%c:%.*s ",
+					      STR_ARG(m.key), "idstybl"[m.type], STR_ARG(m.text));
+	}
+	if (step == SF_ERROR)
+		strcpy(reads, "error");
+	ck_assert_msg(strcmp(reads, items[_i].reads) == 0, "%s: %s", items[_i].says, reads);
+}
+END_TEST
+
+UNIT("structured", LOOP(dictionary, dictionaries), LOOP(item, items))

@@ -1,5 +1,5 @@
 /* test_study.c - whole logs through all policies: what is known by arithmetic comes out.
- * rooms: simulate serve config cache http base filter
+ * rooms: simulate serve config cache coding http base filter
  */
 #include "config/config.h"
 #include "config/load.h"

@@ -1,5 +1,5 @@
 /* test_told.c - what a log of twice tells besides: what the cache did, purges, who waited for whom.
- * rooms: simulate serve config cache http base filter
+ * rooms: simulate serve config cache coding http base filter
  */
 #include "config/config.h"
 #include "proxy/simulate/joins.h"

@@ -1,5 +1,5 @@
 /* test_trailers.c - what may stand behind a body, and who is sent it.
- * rooms: serve cache http base filter
+ * rooms: serve cache coding http base filter
  */
 #include "proxy/serve/rules/trailers.h"
 
@@ -33,7 +33,7 @@ static const struct {
 START_TEST(what_passes)
 {
 	struct buf out = {0};
-	trailers_pass(str_of(passes[_i].lines), NULL, NULL, &out);
+	trailers_pass(str_of(passes[_i].lines), NULL, NULL, false, &out);
 	ck_assert_msg(str_eq(buf_str(&out), str_of(passes[_i].want)), "%s: \"%.*s\"",
 		      passes[_i].says, STR_ARG(buf_str(&out)));
 	buf_fini(&out);
@@ -48,11 +48,11 @@ START_TEST(rules_and_tags_hold_behind_the_body_too)
 	struct str lines = STR("x-secret: 1\r\nsurrogate-key: a b\r\nX: y\r\n\r\n");
 	struct buf out = {0};
 	tags_prepare(&tags);
-	trailers_pass(lines, &rules, &tags, &out);
+	trailers_pass(lines, &rules, &tags, false, &out);
 	ck_assert(str_eq(buf_str(&out), STR("X: y\r\n")));
 	out.n = 0;
 	tags.strip = false;
-	trailers_pass(lines, NULL, &tags, &out);
+	trailers_pass(lines, NULL, &tags, false, &out);
 	ck_assert(str_eq(buf_str(&out), STR("x-secret: 1\r\nsurrogate-key: a b\r\nX: y\r\n")));
 	buf_fini(&out);
 }

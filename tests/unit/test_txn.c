@@ -1,5 +1,5 @@
 /* test_txn.c - the life of a request as a table: what must hold of any such table.
- * rooms: serve http base filter
+ * rooms: serve coding http base filter
  */
 #include "proxy/serve/txn.h"
 
@@ -47,6 +47,8 @@ ready_for(int from, int to)
 		t.reader = (struct flight_reader *)&something;
 	if (to == TXN_WALK)
 		t.body.walk = (struct walk *)&something;
+	if (to == TXN_EXPAND)
+		t.body.plain = (struct plain *)&something;
 	if (to == TXN_GATHER) {
 		t.way = WAY_PASSING;
 		t.upload.state = UPLOAD_COMES;

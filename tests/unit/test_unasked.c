@@ -1,5 +1,5 @@
 /* test_unasked.c - does an answer about ranges fit what was asked?
- * rooms: serve http base
+ * rooms: serve coding http base
  */
 #include "proxy/serve/rules/unasked.h"
 

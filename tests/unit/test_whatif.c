@@ -288,6 +288,40 @@ START_TEST(what_is_no_snapshot_of_it_is_refused)
 }
 END_TEST
 
+/* Bodies that will be packed are taken as so much as those that were have become. */
+START_TEST(rows_count_what_is_packed_packed)
+{
+	struct whatif *w = make(1, 1024 * MIB, 0);
+	struct whatif_options packs = {.ghost = {.disk_bytes = 1024 * MIB, .packs = true},
+				       .memory = {.kind = TWICE_FILTER_PAIR,
+						  .sightings = 1,
+						  .capacity = 1000,
+						  .false_positives = 0.01}};
+	struct whatif *p = whatif_create(&packs);
+	enum { BYTES = 100000, EACH = 500 };
+	double before = 0, plain = 0;
+	for (unsigned i = 0; i < 2 * EACH; i++) {
+		struct ghost_event e = event(i, BYTES, i);
+		if (i < EACH)
+			e.packed_bytes = e.record_bytes / 10;
+		else
+			e.packable = true;
+		if (i == EACH) {
+			before = stats(p).rows[WHATIF_NOW].written_bytes;
+			plain = stats(w).rows[WHATIF_NOW].written_bytes;
+		}
+		whatif_see(w, &e);
+		whatif_see(p, &e);
+	}
+	double after = stats(p).rows[WHATIF_NOW].written_bytes - before;
+	ck_assert_double_eq_tol(before, plain / 10, plain / 200);
+	ck_assert_double_eq_tol(after, before, before / 50);
+	ck_assert_double_gt(stats(w).rows[WHATIF_NOW].written_bytes, 1.99 * plain);
+	whatif_destroy(&w);
+	whatif_destroy(&p);
+}
+END_TEST
+
 START_TEST(what_is_forgotten_is_forgotten_by_all_rows)
 {
 	struct whatif *w = make(2, 64 * MIB, 4 * MIB);
@@ -495,4 +529,4 @@ UNIT("whatif", TEST(rows_follow_a_choice), TEST(a_period_begins_where_the_last_o
      TEST(every_row_keeps_to_the_write_budget), TEST(slices_are_judged_by_their_own_sightings),
      TEST(a_sample_tells_what_the_whole_would), TIMES(it_costs_no_more_than_its_share, 2),
      TEST(it_goes_on_where_it_ended), TEST(what_is_no_snapshot_of_it_is_refused),
-     TIMES(what_is_forgotten_is_forgotten_by_all_rows, 2))
+     TEST(rows_count_what_is_packed_packed), TIMES(what_is_forgotten_is_forgotten_by_all_rows, 2))
