@@ -49,7 +49,7 @@ table() { # name, what is said of it: the rows of one answer
 
 rows() { # name, log
 	for ram in 10% 1%; do
-		"$TWICE" simulate --json --sample off --disk 5%,10%,20%,40% --memory $ram --policies "$POLICY" --curves "$POLICY" "$2" >"$WORK/json" || return
+		"$TWICE" simulate --json --sample off --packing off --disk 5%,10%,20%,40% --memory $ram --policies "$POLICY" --curves "$POLICY" "$2" >"$WORK/json" || return
 		table "$1" $ram
 	done
 }

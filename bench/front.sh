@@ -3,11 +3,11 @@
 # nginx, HAProxy, h2o (which sends a file) and a server that does nothing else (front_bare.c). Rounds are interleaved; the ratios are
 # to each of the same round.
 #
-#	bench/front.sh [ROUNDS [KIND...]]     # KIND: tls h2x1 h2x10 h2x100 full; all of them
+#	bench/front.sh [ROUNDS [KIND...]]     # KIND: tls h2x1 h2x10 h2x100 full full12 again12; all of them
 #
 #	tls     64 connections, HTTP/1.1 by TLS 1.3
 #	h2x1    64 connections with 1 request at a time; h2x10: 16 with 10, h2x100: 4 with 100
-#	full    a connection with a full handshake, and no request
+#	full    a connection with a full handshake, and no request; full12, again12: by TLS 1.2, full and resumed
 # REQUESTS (100,000) a round.
 . bench/lib.sh
 . bench/peers.sh
@@ -16,7 +16,7 @@ need openssl "apt-get install openssl"
 
 ROUNDS=${1:-5}
 shift $(($# > 0))
-KINDS=${*:-tls h2x1 h2x10 h2x100 full}
+KINDS=${*:-tls h2x1 h2x10 h2x100 full full12 again12}
 SERVERS=$(only_here "${SERVERS:-bare twice nginx haproxy h2o}")
 REQUESTS=${REQUESTS:-100000}
 BYTES=${BYTES:-1024}
@@ -97,8 +97,11 @@ one_round() { # server: prints microseconds of CPU per request of $KIND
 	h2x100) how="-c4 -m100" ;;
 	esac
 	cpu=$(cpu_us "$pid")
-	if [ "$KIND" = full ]; then
-		done=$($ASIDE openssl s_time -connect "127.0.0.1:$port" -new -tls1_3 -time 2 2>/dev/null |
+	if [[ $KIND == full* || $KIND == again* ]]; then
+		local what=(-new -tls1_3)
+		[ "$KIND" = full ] || what=(-new -tls1_2)
+		[ "$KIND" != again12 ] || what=(-reuse -tls1_2)
+		done=$($ASIDE openssl s_time -connect "127.0.0.1:$port" "${what[@]}" -time 2 2>/dev/null |
 			sed -n 's/^\([0-9]*\) connections in [0-9]* real seconds.*/\1/p')
 	else
 		done=$($ASIDE h2load -n "$n" $how "https://127.0.0.1:$port$path" |

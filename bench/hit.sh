@@ -3,7 +3,7 @@
 # beside a server that does nothing else (bare.c). Rounds are interleaved; the ratios are to bare
 # and to nginx of the same round. SERVERS="bare twice nginx haproxy varnish ats" (Traffic Server) takes more
 # peers in; that theirs were hits is their own count. "routes" is twice with 5,000 routes of 1,000 hosts, asked for
-# the last of them; "before" is another build of it, BEFORE=/path/to/twice. The client is wrk, or h2load where that is not installed.
+# the last of them; "auto" is twice with sightings: auto; "before" is another build of it, BEFORE=/path/to/twice. The client is wrk, or h2load where that is not installed.
 #
 #	bench/hit.sh [ROUNDS [SECONDS]]
 . bench/lib.sh
@@ -36,6 +36,7 @@ for s in $SERVERS; do
 	case $s in
 	bare) start_bare "$BYTES" ;;
 	twice) start_twice "$SHM/twice" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2 ;;
+	auto) start_twice "$SHM/auto" "${DISK:-256MiB}" "${MEMORY:-64MiB}" auto ;;
 	routes)
 		SETTINGS=$(many_routes) # not before the command: it is too long for the environment of others
 		start_twice "$SHM/routes" "${DISK:-256MiB}" "${MEMORY:-64MiB}" 2

@@ -50,6 +50,7 @@ for kind in $KINDS; do
 	PIDS="$PIDS $crowd"
 	exec 8>"$WORK/crowd.in"
 	said idle
+	sleep 3 # an idle session of HTTP/2 gives back memory after a second
 	after=$(rss_kib "$PROXY")
 	echo "${SERVER:-twice}, $kind: RSS $before KiB before, $after KiB with idle connections:" \
 		"$(awk -v a="$after" -v b="$before" -v n="$COUNT" 'BEGIN { printf "%.2f", (a - b) / n }') KiB each"

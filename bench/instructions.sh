@@ -8,7 +8,7 @@
 #
 #	make && bench/instructions.sh; make clean; make HARDEN= && bench/instructions.sh
 #
-#	bench/instructions.sh [REQUESTS [WHAT...]]     WHAT: hit miss; both
+#	bench/instructions.sh [REQUESTS [WHAT...]]     WHAT: hit miss; both. SIGHTINGS: 2
 . bench/lib.sh
 need curl "apt-get install curl"
 need valgrind "apt-get install valgrind"
@@ -18,7 +18,7 @@ shift $(($# > 0))
 
 count() { # requests, what the URLs differ in: a fragment (hits) or a query (misses)
 	rm -f "$WORK"/counted*
-	start_twice "$WORK/cache" 64MiB 32MiB 2 "valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file=$WORK/counted"
+	start_twice "$WORK/cache" 64MiB 32MiB "${SIGHTINGS:-2}" "valgrind --tool=callgrind --separate-threads=yes --callgrind-out-file=$WORK/counted"
 	curl -s -o /dev/null "http://127.0.0.1:$PORT/cdn/0123456789abcdef/1024#[1-3]"
 	curl -s -o /dev/null "http://127.0.0.1:$PORT/cdn/0123456789abcdef/1024$2[1-$1]"
 	callgrind_control --dump "$PROXY" >/dev/null 2>&1 # what saves and frees at the end is no request's

@@ -18,7 +18,7 @@ is_here() { # server: can it be started?
 	plain) program=nginx ;;
 	varnish*) program=varnishd ;;
 	ats*) program=traffic_server ;;
-	bare | before | relay | routes | twice*) return 0 ;;
+	auto | bare | before | relay | routes | twice*) return 0 ;;
 	esac
 	command -v "${program%%[12]}" >/dev/null
 }

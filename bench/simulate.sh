@@ -1,7 +1,7 @@
 #!/bin/bash
 # simulate.sh - is `twice simulate` right, and how fast is it? The CDN mix goes through the real proxy, which
 # logs it; the log then goes through the simulation with the same disk and memory. After that, a log
-# that is repeated to LINES lines goes through ten policies; 0: not.
+# that is repeated to LINES lines goes through ten policies; 0: not. SIGHTINGS: of "2 1 3 auto"; SHARES: of "40 10 5".
 #
 #	bench/simulate.sh [REQUESTS [LINES]]
 #
@@ -54,7 +54,7 @@ echo "# $facts"
 start_origin
 echo "# disk as a share of the distinct bytes, memory a tenth of it"
 for share in ${SHARES:-40 10 5}; do
-	for sightings in 2 1 3; do
+	for sightings in ${SIGHTINGS:-2 1 3 auto}; do
 		compare "disk $share%, sightings $sightings" $((distinct * share / 100)) $((distinct * share / 1000)) "$sightings"
 	done
 done

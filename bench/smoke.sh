@@ -15,10 +15,14 @@ passed=0 failed=0 left_out=
 benches() {
 	cat <<-'LIST'
 		abuse curl - bench/abuse.sh 1 1 nobody reset ping
+		beats - $BIN/beats 10
 		cdn_cache - $BIN/cdn_cache 4000
 		cells - env ONLY=nasa bench/cells.sh $folder
+		coding - $BIN/coding 0.01
 		course - $BIN/filter_course
 		family - $BIN/family 20000
+		fleet redis-server - env REQUESTS=2000 NODES=2 SECONDS=3 RATE=200 bench/fleet.py mix saved kill
+		fleet_zones redis-server redis-cli - env REQUESTS=2000 RATE=250 bench/fleet.py zones
 		fetch - $BIN/fetch 2000 1 8
 		filter - $BIN/filter 1e5
 		flight - $BIN/flight 2
@@ -35,6 +39,7 @@ benches() {
 		long_log mawk - env LINES_A_DAY=20000 bench/long_log.sh 0.001
 		miss - bench/miss.sh 1 5000
 		mix curl - bench/mix.sh 3000
+		packed - find docs bench -type f | $BIN/packed
 		policy - $BIN/policy --requests 20000
 		purge - $BIN/purge 1000
 		ram - $BIN/ram 8 5000
@@ -48,6 +53,7 @@ benches() {
 		slow_disk strace curl - bench/slow_disk.sh 200 2
 		store - $BIN/store 2000
 		three - env MIX=20000 SHARES=40 bench/three.sh $folder
+		text_mix - bench/text_mix.py 500
 		traces - bench/traces.sh $folder
 		whatif - $BIN/whatif
 		workers - env COUNTS="1 2" bench/workers.sh 1 5000
