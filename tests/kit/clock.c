@@ -132,17 +132,22 @@ clock_goes_on(int64_t times)
 		begin_era(times, 0);
 }
 
-/* Of a thread: 'R', 'S', ...; 'X' when it is gone. */
+/* Of a thread: 'R', 'S', ...; 'X' when it is gone. Adds to *slept how often it has gone to sleep. */
 static char
-state_of(int pid, int tid)
+state_of(int pid, int tid, uint64_t *slept)
 {
-	char line[512], path[64], *name_ends;
-	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+	static const char STATE[] = "State:", SLEPT[] = "voluntary_ctxt_switches:";
+	char line[512], path[64], state = 'X';
+	snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, tid);
 	FILE *f = fopen(path, "r");
-	bool any = f && fgets(line, sizeof line, f);
+	while (f && fgets(line, sizeof line, f))
+		if (strncmp(line, STATE, sizeof STATE - 1) == 0)
+			state = line[sizeof STATE]; /* behind a tab */
+		else if (strncmp(line, SLEPT, sizeof SLEPT - 1) == 0)
+			*slept += strtoull(line + sizeof SLEPT - 1, NULL, 10);
 	if (f)
 		fclose(f);
-	return any && (name_ends = strrchr(line, ')')) ? name_ends[2] : 'X';
+	return state;
 }
 
 /* Until when it waits; CLOCK_AT_WORK: not until any time. */
@@ -159,31 +164,39 @@ waits_until(int tid)
 /* It waits, and not for a time that has come; or it has ended, or is stopped. In the kernel's words: it
  * sleeps ('S') only while nothing that it waits for is there. A frozen one does not, it is in 'D'. */
 static bool
-is_at_rest(int pid, int tid, int64_t now_ns)
+is_at_rest(int pid, int tid, int64_t now_ns, uint64_t *slept)
 {
+	uint64_t n = 0;
 	int64_t until = waits_until(tid);
-	char state = state_of(pid, tid);
+	char state = state_of(pid, tid, &n);
 	if (strchr("ZXTt", state))
 		return true;
-	return state == 'S' && (until == CLOCK_AT_WORK || until > now_ns) &&
-	       waits_until(tid) == until;
+	if (state != 'S' || (until != CLOCK_AT_WORK && until <= now_ns) ||
+	    waits_until(tid) != until)
+		return false;
+	*slept += n;
+	return true;
 }
 
-static void
+/* Returns how often its threads have gone to sleep. */
+static uint64_t
 settle_process(int pid, int64_t now_ns)
 {
+	uint64_t slept = 0;
 	DIR *d = opendir(text("/proc/%d/task", pid));
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (e->d_name[0] != '.')
-			wait_until(is_at_rest(pid, atoi(e->d_name), now_ns));
+			wait_until(is_at_rest(pid, atoi(e->d_name), now_ns, &slept));
 	if (d)
 		closedir(d);
+	return slept;
 }
 
 /* Each process once that ever waited. */
-static void
-settle(int64_t now_ns)
+static uint64_t
+settle_each(int64_t now_ns)
 {
+	uint64_t slept = 0;
 	int seen[64], seen_n = 0;
 	uint32_t n = atomic_load(&page->waiters);
 	for (uint32_t i = 0; i < n && i < CLOCK_WAITERS; i++) {
@@ -193,8 +206,21 @@ settle(int64_t now_ns)
 		if (k < seen_n || k == 64)
 			continue;
 		seen[seen_n++] = pid;
-		settle_process(pid, now_ns);
+		slept += settle_process(pid, now_ns);
 	}
+	return slept;
+}
+
+/* Threads are looked at one after another, and one that sleeps may do so until another that is looked at later
+ * gives it a lock or work: all are at rest when nobody has gone to sleep since the last look at all. */
+static void
+settle(int64_t now_ns)
+{
+	uint64_t slept = settle_each(now_ns), before;
+	do {
+		before = slept;
+		slept = settle_each(now_ns);
+	} while (slept != before);
 }
 
 void

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/fuse.h>
 #include <linux/loop.h>
 #include <sched.h>
@@ -22,17 +23,20 @@
 
 enum {
 	DISK_BYTES = 160 << 20,
+	BLOCK = 4096,
 	WRITE_MOST = 128 << 10,
 	REQUEST_MOST = WRITE_MOST + 4096,
 	IMAGE = 2, /* its node; FUSE_ROOT_ID is the directory that it is in */
 	EXT4_SHUTDOWN = 0x8004587d,
-	WITHOUT_JOURNAL = 2
+	WITHOUT_JOURNAL = 2,
+	ROUNDS = 1000 /* of who is to sleep: a stopped journal holds the first or none */
 };
 
 struct disk {
 	char *path, *loop;
 	int loop_fd; /* so that the loop device stays while the disk is mended */
 	pid_t server;
+	pid_t syncs, touches; /* what sleeps in the journal while it hangs */
 };
 
 /* Above those that the serving process is to have. No copy remains: while there is one the kernel waits for
@@ -110,20 +114,23 @@ on_open(const struct server *s, const struct fuse_in_header *in)
 	answer(s, in, 0, &out, sizeof out);
 }
 
-static volatile sig_atomic_t hangs_after_read;
+static volatile sig_atomic_t
+	block_to_hang; /* the first write after a read of it hangs; 0: of none */
 static bool was_read;
 
 static void
-on_order(int sig)
+on_order(int sig, siginfo_t *info, void *arg)
 {
 	(void)sig;
-	hangs_after_read = 1;
+	(void)arg;
+	block_to_hang = info->si_value.sival_int;
 }
 
 static void
 on_read(const struct server *s, const struct fuse_in_header *in, const struct fuse_read_in *r)
 {
-	was_read = hangs_after_read;
+	uint64_t at = (uint64_t)block_to_hang * BLOCK;
+	was_read |= at && at >= r->offset && at - r->offset < r->size;
 	static char bytes[WRITE_MOST];
 	size_t n = r->size < sizeof bytes ? r->size : sizeof bytes;
 	ssize_t got = pread(s->image, bytes, n, (off_t)r->offset);
@@ -135,7 +142,7 @@ on_write(const struct server *s, const struct fuse_in_header *in, const struct f
 {
 	if (was_read) {
 		was_read = false;
-		hangs_after_read = false;
+		block_to_hang = 0;
 		raise(SIGSTOP);
 	}
 	ssize_t put = pwrite(s->image, w + 1, w->size, (off_t)w->offset);
@@ -189,7 +196,8 @@ serve(struct server *s, pid_t parent)
 	_Alignas(struct fuse_in_header) static char request[REQUEST_MOST];
 	ssize_t n;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGUSR1, on_order);
+	sigaction(SIGUSR1, &(struct sigaction){.sa_sigaction = on_order, .sa_flags = SA_SIGINFO},
+		  NULL);
 	if (getppid() != parent || setns(outside, CLONE_NEWNS) || dup2(s->fuse, 3) < 0 ||
 	    dup2(s->image, 4) < 0)
 		_exit(1);
@@ -281,7 +289,8 @@ disk_new(const char *name)
 	d->server = begin_serving(below);
 	d->loop = attach_loop(text("%s/img", below), &d->loop_fd);
 	struct output o = program("mkfs.ext4", "-q", "-F", "-m", "0", "-E",
-				  "nodiscard,lazy_itable_init=0,lazy_journal_init=0", d->loop);
+				  "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-b",
+				  text("%d", BLOCK), d->loop);
 	if (o.status)
 		fail("mkfs.ext4: %s", o.err);
 	if (mount(d->loop, d->path, "ext4", 0, ""))
@@ -355,44 +364,60 @@ sync_it(int fd)
 	fsync(fd);
 }
 
-/* A process of its own does that with each file below dir, and sleeps in the kernel when this returns. */
-static void
+/* A process of its own does that with each file below dir, again and again; it sleeps in the kernel when this
+ * returns. 0: nothing has held it. */
+static pid_t
 have_sleeper(const char *dir, void (*deed)(int fd))
 {
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
+		for (int i = 0; i < ROUNDS; i++)
 			each_file(dir, deed);
+		_exit(0);
 	}
-	char *stat = text("/proc/%d/stat", (int)pid);
-	wait_until(state_of(stat) == 'D');
+	char state = 0, *stat = text("/proc/%d/stat", (int)pid);
+	wait_until((state = state_of(stat)) == 'D' || state == 'Z');
+	if (state == 'D')
+		return pid;
+	waitpid(pid, NULL, 0);
+	return 0;
 }
 
-void
-disk_hang(struct disk *d, const char *dir)
+static void
+end_sleeper(pid_t *sleeper)
+{
+	if (*sleeper > 0)
+		kill(*sleeper, SIGKILL);
+	*sleeper = 0;
+}
+
+static void
+stop_serving(const struct disk *d)
 {
 	int status;
-	char *files = text("%s/%s", d->path, dir);
-	write_all(d);
-	if (*dir)
-		each_file(files, touch);
 	kill(d->server, SIGSTOP);
 	while (waitpid(d->server, &status, WUNTRACED) < 0)
 		if (errno != EINTR)
 			fail("waitpid: %s", strerror(errno));
-	if (*dir) {
-		have_sleeper(files, sync_it);
-		have_sleeper(files, touch);
-	}
 }
 
+/* A commit of the proxy's own may be at its last block when the disk stops: nobody who changes a file waits for
+ * that one, so it is let through, and the next one is stopped. */
 void
-disk_hang_after_read(struct disk *d)
+disk_hang(struct disk *d, const char *dir)
 {
-	if (edge_is_thread_sanitized())
-		skip("the proxy starts too slowly to be the one that meets it");
-	kill(d->server, SIGUSR1);
+	char *files = text("%s/%s", d->path, dir);
+	for (;;) {
+		write_all(d);
+		if (*dir)
+			each_file(files, touch);
+		stop_serving(d);
+		if (!*dir || ((d->syncs = have_sleeper(files, sync_it)) &&
+			      (d->touches = have_sleeper(files, touch))))
+			return;
+		disk_go_on(d);
+	}
 }
 
 bool
@@ -404,6 +429,8 @@ disk_hangs(const struct disk *d)
 void
 disk_go_on(struct disk *d)
 {
+	end_sleeper(&d->syncs);
+	end_sleeper(&d->touches);
 	kill(d->server, SIGCONT);
 }
 
@@ -444,15 +471,33 @@ disk_forget_pages(struct disk *d, const char *dir)
 	each_file(text("%s/%s", d->path, dir), forget_pages);
 }
 
-void
-disk_forget_file(struct disk *d, const char *file)
+static int
+forget_file(struct disk *d, const char *file)
 {
 	write_all(d);
 	int fd = open(text("%s/%s", d->path, file), O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		fail("%s: %s", file, strerror(errno));
 	forget_pages(fd);
+	return fd;
+}
+
+void
+disk_forget_file(struct disk *d, const char *file)
+{
+	close(forget_file(d, file));
+}
+
+void
+disk_hang_after_read(struct disk *d, const char *file)
+{
+	if (edge_is_thread_sanitized())
+		skip("the proxy starts too slowly to be the one that meets it");
+	int fd = forget_file(d, file), block = 0; /* its first one */
+	if (ioctl(fd, FIBMAP, &block) || block <= 0)
+		fail("%s: no block of it is known: %s", file, strerror(errno));
 	close(fd);
+	sigqueue(d->server, SIGUSR1, (union sigval){.sival_int = block});
 }
 
 static void

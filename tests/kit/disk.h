@@ -29,8 +29,8 @@ const char *disk_path(const struct disk *d);
  * disk hangs, so that whoever changes one of them again waits for that. */
 void disk_hang(struct disk *d, const char *dir);
 void disk_go_on(struct disk *d);
-/* It hangs at the first write after somebody has read what was not in memory. */
-void disk_hang_after_read(struct disk *d);
+/* The file is no longer in memory, and the disk hangs at the first write after somebody has read it. */
+void disk_hang_after_read(struct disk *d, const char *file);
 bool disk_hangs(const struct disk *d);
 /* It fails from now on: each call says EIO. */
 void disk_die(struct disk *d);

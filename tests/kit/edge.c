@@ -545,13 +545,7 @@ edge_signal(int sig)
 void
 edge_pause(void)
 {
-	int status;
-	edge_signal(SIGSTOP);
-	while (waitpid(edge.pid, &status, WUNTRACED) < 0)
-		if (errno != EINTR)
-			fail("waitpid: %s", strerror(errno));
-	if (!WIFSTOPPED(status))
-		fail("the proxy ended instead of standing still");
+	kit_stand_still(edge.pid);
 }
 
 void

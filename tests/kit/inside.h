@@ -29,6 +29,9 @@ void kit_hand_over(const int *fds, unsigned n, const char *names);
 /* Its exit status or -signal; -1000 when it has not ended after ms (-1: no limit). */
 int kit_reap(pid_t pid, int64_t ms);
 
+/* SIGSTOP to a child; all its threads stand still when this returns: on a busy machine they go on until one has heard it. */
+void kit_stand_still(pid_t pid);
+
 /* The word that this thread said last, for a thread that it begins. */
 void kit_place(const char **file, int *line, const char **word);
 

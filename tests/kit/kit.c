@@ -589,6 +589,19 @@ kit_reap(pid_t pid, int64_t ms)
 	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void
+kit_stand_still(pid_t pid)
+{
+	int status;
+	if (kill(pid, SIGSTOP) < 0)
+		fail("kill: %s", strerror(errno));
+	while (waitpid(pid, &status, WUNTRACED) < 0)
+		if (errno != EINTR)
+			fail("waitpid: %s", strerror(errno));
+	if (!WIFSTOPPED(status))
+		fail("the process ended instead of standing still");
+}
+
 struct output
 run_program(const char *const *argv)
 {

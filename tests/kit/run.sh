@@ -31,6 +31,7 @@ run_one() {
 			echo "FAIL  ${1##*/} ($f of $((p + f)), ${took}s, exit code $code)"
 		else
 			grep -a '^void' "$said" # and was run again, for the disk hung
+			grep -a 'needs redis-server\|no redis-server' "$said" | sort -u # and was skipped
 			echo "ok    ${1##*/} ($p, ${took}s)"
 		fi
 		echo "$p $f" >>"$folder/counts"

@@ -222,7 +222,7 @@ build() { # flags: the objects and libraries of the tree, as the Makefile lays t
 	done
 	echo 'int filter_b(int); int filter_a(int a) { return filter_b(a); }' |
 		"$cc" "$@" -O1 -x c -c -o b/any.o - || exit 1
-	for lib in http serve wire filter; do
+	for lib in http serve wire coding filter; do
 		ar rcs b/lib/lib$lib.a b/any.o
 	done
 	ar rcs b/lib/libhttp.a b/proxy/http/head.o

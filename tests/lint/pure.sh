@@ -50,4 +50,5 @@ refuse "$B/lib/libfilter.a" "$world"
 refuse "$B/lib/libhttp.a" "$world|$memory"
 refuse "$B/lib/libserve.a" "$loop|$sockets|$files"
 refuse "$B/lib/libwire.a" "$inside"
+refuse "$B/lib/libcoding.a" "$loop|$sockets|$files"
 exit $status
