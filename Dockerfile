@@ -16,7 +16,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
 	gcc libc6-dev make pkg-config ca-certificates libevent-dev libcurl4-openssl-dev libnghttp2-dev \
-	libssl-dev libyaml-dev libxxhash-dev libjansson-dev libzstd-dev liblzma-dev zlib1g-dev
+	libssl-dev libyaml-dev libxxhash-dev libjansson-dev libhiredis-dev libzstd-dev libbrotli-dev liblzma-dev zlib1g-dev
 COPY . /src
 # The context has no .git. Without VERSION, and from no `git archive`, .ci/version takes the times of the files.
 ARG VERSION=
@@ -26,7 +26,7 @@ RUN if [ -n "$VERSION" ]; then echo "$VERSION" >/src/.version; fi && \
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
 	ca-certificates libevent-core-2.1-7 libevent-extra-2.1-7 libcurl4 libnghttp2-14 libssl3 \
-	libyaml-0-2 libxxhash0 libjansson4 libzstd1 liblzma5 zlib1g && \
+	libyaml-0-2 libxxhash0 libjansson4 libhiredis0.14 libzstd1 libbrotli1 liblzma5 zlib1g && \
 	rm -rf /var/lib/apt/lists/* && \
 	groupadd --system --gid 8080 twice && useradd --system --uid 8080 --gid twice --no-create-home twice && \
 	install -d -o twice -g twice -m 700 /var/cache/twice && \

@@ -38,7 +38,7 @@ CC      := $(if $(by_clang),clang,cc)
 endif
 folder   = build/$(1)$(if $(findstring clang,$(CC)),$(if $(by_clang),,-clang),$(if $(by_clang),-gcc))
 B       := $(call folder,$(MODE))
-ROOMS   := filter proxy/base proxy/http proxy/cache proxy/origin proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
+ROOMS   := filter proxy/base proxy/http proxy/coding proxy/cache proxy/origin proxy/fleet proxy/wire proxy/serve proxy/node proxy/admin proxy/simulate proxy/cli config
 
 WARN := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wwrite-strings -Wstrict-prototypes \
         -Wmissing-prototypes -Wpointer-arith -Wcast-qual $(if $(WERROR),-Werror) \
@@ -52,7 +52,7 @@ OPT_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 OPT := $(OPT_$(MODE))
 
-PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl yaml-0.1 libxxhash jansson libzstd liblzma zlib
+PKGS := libevent_core libevent_extra libcurl libnghttp2 openssl yaml-0.1 libxxhash jansson hiredis libzstd libbrotlienc libbrotlidec liblzma zlib
 # Asked once, and only where something is compiled: `make help`, `make deps` work on a bare machine.
 once = $(eval $(1) := $(2))$($(1))
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell $(PKG_CONFIG) --cflags $(PKGS)))
@@ -83,7 +83,7 @@ LINK     = $(COMPILE) -fno-lto $(LINKFLAGS)
 obj  = $(patsubst %.c,$(B)/%.o,$(filter-out tests/kit/preload/%,$(wildcard $(1)/*.c $(1)/*/*.c)))
 lib  = $(B)/lib/lib$(notdir $(1)).a
 # Link order: a room before those it uses; there are no circles.
-LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/origin proxy/cache proxy/http proxy/base filter,$(call lib,$(r)))
+LIBS := $(foreach r,proxy/simulate proxy/node proxy/wire proxy/serve config proxy/admin proxy/fleet proxy/origin proxy/cache proxy/coding proxy/http proxy/base filter,$(call lib,$(r)))
 
 .DEFAULT_GOAL := build/twice
 .PHONY: run test unit scenario test-slow by-tls by-h2 test-programs fuzzers lint format fuzz bench man deb image install uninstall deps clean help FORCE
@@ -132,6 +132,9 @@ $(B)/tests/test_work: tests/unit/test_work.c $(COUNTED) $(B)/lib/libbase.a
 KIT := $(call obj,tests/kit)
 $(B)/scenario/%: $(B)/tests/scenario/%.o $(KIT) | $(B)/kit/clock.so
 	$(LINK) -o $@ $^ $(PKG_LIBS)
+# A program of tests/fleet is one too, with several nodes and a real Redis, where that is installed.
+$(B)/fleet/%: $(B)/tests/fleet/%.o $(KIT) $(call obj,tests/fleet/kit) | $(B)/kit/clock.so $(B)/kit/cut.so
+	$(LINK) -o $@ $^ $(PKG_LIBS)
 # A program of tests/slow is one too, about the machine's own time: a landing does not depend on it.
 $(B)/slow/%: $(B)/tests/slow/%.o $(KIT) | $(B)/kit/clock.so
 	$(LINK) -o $@ $^ $(PKG_LIBS)
@@ -139,6 +142,11 @@ $(B)/slow/%: $(B)/tests/slow/%.o $(KIT) | $(B)/kit/clock.so
 $(B)/kit/clock.so: tests/kit/preload/clock.c tests/kit/preload/clock.map $(B)/flags
 	@mkdir -p $(@D); echo "$(CC) $@"; $(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 $(CPPFLAGS) $(CFLAGS) \
 		-U_FORTIFY_SOURCE -fPIC -MMD -MP -shared -Wl,--version-script=tests/kit/preload/clock.map -o $@ $<
+
+# A network that comes apart, in the same way.
+$(B)/kit/cut.so: tests/kit/preload/cut.c $(B)/flags
+	@mkdir -p $(@D); echo "$(CC) $@"; $(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 $(CPPFLAGS) $(CFLAGS) \
+		-U_FORTIFY_SOURCE -fPIC -pthread -MMD -MP -shared -o $@ $<
 
 # A fuzzer names its rooms too; its main is replay.c with the corpus, or (MODE=fuzz) libFuzzer's.
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer,$(B)/tests/fuzz/replay.o)
@@ -151,7 +159,7 @@ $(B)/bench/%: bench/%.c $(call lib,proxy/cli) $(LIBS)
 
 programs  = $(patsubst $(1)/%.c,$(B)/$(2)/%,$(wildcard $(1)/$(3)$(or $(T),*).c))
 UNITS     := $(call programs,tests/unit,tests,test_)
-SCENARIOS := $(call programs,tests/scenario,scenario,)
+SCENARIOS := $(call programs,tests/scenario,scenario,) $(call programs,tests/fleet,fleet,)
 # A sanitizer watches the proxy: the scenarios' own programs are those of the release build.
 ifneq ($(filter asan tsan,$(MODE)),)
 SCENARIOS := $(patsubst $(B)/%,build/release/%,$(SCENARIOS))
@@ -197,7 +205,7 @@ CHECKS = $(addprefix tests/lint/,layers.sh pure.sh pages.sh version.sh $(if $(HA
 test-programs: $(UNITS) $(FUZZERS) $(SCENARIOS) $(if $(SCENARIOS),$(B)/bin/twice)
 fuzzers: $(FUZZERS)
 
-SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/kit/preload tests/scenario tests/slow tests/fuzz bench))
+SOURCES := $(wildcard $(addsuffix /*.[ch],$(ROOMS) filter/family filter/install tests/unit tests/kit tests/kit/preload tests/scenario tests/fleet tests/fleet/kit tests/slow tests/fuzz bench))
 # Tables of rows (headers without a guard) are aligned by hand.
 FORMATTED = $(filter %.c,$(SOURCES)) $(shell grep -l '^\#ifndef .*_H$$' $(filter %.h,$(SOURCES)))
 lint: $(LIBS) $(call obj,proxy/cli)
