@@ -471,6 +471,14 @@ disk_forget_pages(struct disk *d, const char *dir)
 	each_file(text("%s/%s", d->path, dir), forget_pages);
 }
 
+static void
+read_all(int fd)
+{
+	static char some[1 << 16];
+	for (off_t at = 0; pread(fd, some, sizeof some, at) > 0;)
+		at += (off_t)sizeof some;
+}
+
 static int
 forget_file(struct disk *d, const char *file)
 {
@@ -493,6 +501,9 @@ disk_hang_after_read(struct disk *d, const char *file)
 {
 	if (edge_is_thread_sanitized())
 		skip("the proxy starts too slowly to be the one that meets it");
+	char *folder = text("%s/%s", d->path, file);
+	*strrchr(folder, '/') = '\0';
+	each_file(folder, read_all);
 	int fd = forget_file(d, file), block = 0; /* its first one */
 	if (ioctl(fd, FIBMAP, &block) || block <= 0)
 		fail("%s: no block of it is known: %s", file, strerror(errno));

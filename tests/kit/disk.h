@@ -29,7 +29,9 @@ const char *disk_path(const struct disk *d);
  * disk hangs, so that whoever changes one of them again waits for that. */
 void disk_hang(struct disk *d, const char *dir);
 void disk_go_on(struct disk *d);
-/* The file is no longer in memory, and the disk hangs at the first write after somebody has read it. */
+/* The file is no longer in memory, all others beside it are, and the disk hangs at the first write after somebody has
+ * read it: that process goes on until it writes, and then sleeps where no signal ends it. (One that waits for a page is
+ * ended by SIGKILL.) */
 void disk_hang_after_read(struct disk *d, const char *file);
 bool disk_hangs(const struct disk *d);
 /* It fails from now on: each call says EIO. */
