@@ -76,7 +76,8 @@ make_traces() {
 run_one() { # name, command
 	local name=$1 begun=$SECONDS code why=
 	shift
-	eval "timeout 60 $*" >"$folder/said" 2>&1 </dev/null
+	# Far more than any takes: in .ci/run they go at a low priority beside whole suites, and valgrind starts twice in one.
+	eval "timeout 180 $*" >"$folder/said" 2>&1 </dev/null
 	code=$?
 	if [ $code -ne 0 ]; then
 		why="exit code $code"
