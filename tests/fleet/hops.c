@@ -20,18 +20,6 @@ start_all(const char *more)
 			   node_stat(of[i], "fleet.journal_held") == 0);
 }
 
-static struct node *
-owner_of(const char *target)
-{
-	return of[node_owner(of[0], target)[0] - 'a'];
-}
-
-static struct node *
-other_than(const struct node *n)
-{
-	return of[0] == n ? of[1] : of[0];
-}
-
 static double
 sum(const char *stat)
 {
@@ -61,7 +49,7 @@ SCENARIO("what goes from node to node is what the client asked for: ranges, cond
 {
 	origin_says("/x", .fields = FRESH, .body = "0123456789", .etag = "\"v\"", .ranges = true);
 	start_all(NULL);
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	struct answer a = node_ask(other, "GET", "/x", "Cache-Control: only-if-cached\r\n");
 	expect_status(a, 504);
 	expect_answer(node_get(owner, "/x"), 200, "0123456789");
@@ -85,7 +73,7 @@ SCENARIO("of what a node asks for twice in a row it keeps a copy")
 {
 	origin_says("/x", .fields = FRESH, .body = "hello");
 	start_all(NULL);
-	struct node *other = other_than(owner_of("/x"));
+	struct node *other = nodes_other(of, nodes_owner(of, "/x"));
 	for (int i = 0; i < 5; i++)
 		expect_answer(node_get(other, "/x"), 200, "hello");
 	expect_int((int)node_stat(other, "hops.sent"), 2);
@@ -99,7 +87,7 @@ SCENARIO(
 {
 	origin_says("/x", .fields = FRESH "Age: 100\r\n", .body = "hello");
 	start_all("response_headers: { add: { X-Rule: \"1\" } }\n");
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	const char *names[] = {node_owner(of[0], "/x"), other == of[0] ? "a" : "b"};
 	node_get(owner, "/x");
 	struct answer a = node_get(other, "/x");
@@ -135,7 +123,7 @@ SCENARIO("an owner that is killed, and one that hangs, are gone round at once")
 {
 	origin_says("*", .fields = FRESH, .body = "hello");
 	start_all(NULL);
-	struct node *owner = owner_of("/0"), *asked = other_than(owner);
+	struct node *owner = nodes_owner(of, "/0"), *asked = nodes_other(of, owner);
 	node_get(asked, "/0");
 	node_kill9(owner);
 	for (int i = 0; i < URLS; i++)
@@ -419,7 +407,7 @@ SCENARIO("an owner that waits for a slow origin is waited for, and one that stop
 	origin_says("/x", .fields = FRESH, .body = "hello", .hold_head = go);
 	origin_says("/x", .fields = FRESH, .body = "again");
 	start_all(NULL);
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	struct client *c = begin(other, "/x");
 	origin_wait_requests(1);
 	let_beats_pass(other, 2);
@@ -442,7 +430,7 @@ SCENARIO("of a body the rest comes from elsewhere, when its owner stands still i
 	origin_says("/x", .fields = FRESH, .pattern_bytes = SIZE, .seed = 3, .etag = "\"x\"",
 		    .ranges = true);
 	start_all(NULL);
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	struct client *c = begin(other, "/x");
 	wait_until(node_stat(other, "bytes.from_siblings") >= HALF);
 	node_pause(owner);
@@ -474,7 +462,7 @@ SCENARIO(
 	"an error that the owner makes is the client's, with the name that its request has in the log")
 {
 	start_all(NULL);
-	struct node *other = other_than(owner_of("/x"));
+	struct node *other = nodes_other(of, nodes_owner(of, "/x"));
 	origin_dies();
 	struct answer a = node_get(other, "/x");
 	expect_status(a, 502);

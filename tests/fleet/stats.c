@@ -57,18 +57,6 @@ number(json_t *json, const char *path)
 	return json_number_value(at(json, path));
 }
 
-static struct node *
-owner_of(const char *target)
-{
-	return of[node_owner(of[0], target)[0] - 'a'];
-}
-
-static struct node *
-other_than(const struct node *n)
-{
-	return of[0] == n ? of[1] : of[0];
-}
-
 /* Some are asked for once, some often, by any node. */
 static void
 ask_some(void)
@@ -125,7 +113,7 @@ SCENARIO(
 {
 	origin_says("/x", .fields = FRESH, .body = "0123456789", .etag = "\"v\"", .ranges = true);
 	start_all(NULL);
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	node_get(owner, "/x");
 	expect_answer(count(node_ask(other, "GET", "/x", "Range: bytes=2-4\r\n")), 206, "234");
 	expect_answer(count(node_ask(other, "GET", "/x", "If-None-Match: \"v\"\r\n")), 304, "");
@@ -147,7 +135,7 @@ SCENARIO("a body in slices is a hit where its client is, when its owner had all 
 	origin_says("/large", .fields = FRESH, .etag = "\"v\"", .pattern_bytes = BYTES,
 		    .ranges = true);
 	start_all(NULL);
-	struct node *owner = owner_of("/large"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/large"), *other = nodes_other(of, owner);
 	node_get(owner, "/large");
 	wait_until(node_stat(owner, "disk.pending_bytes") == 0);
 	int before = origin_requests();
@@ -224,7 +212,7 @@ SCENARIO("explain says which node owns a URL, and that the decision is made ther
 	origin_says("/x", .fields = FRESH, .body = "hello");
 	start_all(NULL);
 	const char *url = "http://example.com/x", *name = node_owner(of[0], "/x");
-	struct node *owner = owner_of("/x"), *other = other_than(owner);
+	struct node *owner = nodes_owner(of, "/x"), *other = nodes_other(of, owner);
 	struct output o = node_twice(other, "explain", url, NULL, NULL);
 	expect_int(o.status, 0);
 	expect_that(strstr(o.out, text("owner    %s at %s\n", name, node_address(owner))) &&

@@ -516,6 +516,18 @@ node_owner(const struct node *n, const char *target)
 	return name;
 }
 
+struct node *
+nodes_owner(struct node *const *of, const char *target)
+{
+	return of[node_owner(of[0], target)[0] - 'a'];
+}
+
+struct node *
+nodes_other(struct node *const *of, const struct node *n)
+{
+	return of[0] == n ? of[1] : of[0];
+}
+
 const char *
 node_across(const struct node *n, const char *target)
 {

@@ -67,6 +67,9 @@ struct answer
 node_ask(const struct node *n, const char *method, const char *target, const char *fields);
 /* The name of the node that owns http://example.com/TARGET, as this one has it. */
 const char *node_owner(const struct node *n, const char *target);
+/* Of nodes that are called a, b and so on, the owner; and another one than n. */
+struct node *nodes_owner(struct node *const *of, const char *target);
+struct node *nodes_other(struct node *const *of, const struct node *n);
 /* The name of the node of another zone that says it has it; "": none does. */
 const char *node_across(const struct node *n, const char *target);
 const char *node_dir(const struct node *n);
