@@ -18,6 +18,7 @@ struct coded {
 	struct txn *t;	     /* NULL: it has left */
 	struct shelves *shelves;
 	struct pack *pack; /* NULL: the body has ended */
+	unsigned holder;   /* of the bytes (share.h) */
 	uint64_t holds;	   /* that it is counted with */
 	struct buf out;	   /* coded bytes, of which the client was given some */
 	size_t given;
@@ -43,7 +44,7 @@ drop_pack(struct coded *c)
 		return;
 	pack_abandon(c->pack);
 	pack_destroy(&c->pack);
-	atomic_fetch_sub(&c->shelves->coding, c->holds);
+	share_give(&c->shelves->coding, c->holder, c->holds);
 }
 
 static void
@@ -66,23 +67,14 @@ on_again(struct letter *l)
 		free_coded(c);
 }
 
-/* Bytes that all may hold are taken before they are needed. */
-static bool
-takes_room(struct shelves *s, uint64_t bytes)
-{
-	if (atomic_fetch_add(&s->coding, bytes) + bytes <= CODED_BYTES_MOST)
-		return true;
-	atomic_fetch_sub(&s->coding, bytes);
-	return false;
-}
-
 bool
 coded_begin(struct txn *t, enum coding coding)
 {
 	struct shelves *s = t->serve->shelves;
 	uint64_t holds = ways[coding].holds + OUT_ROOM;
 	assert(!t->body.coded && ways[coding].level);
-	if (!takes_room(s, holds)) {
+	unsigned holder = share_holder(t);
+	if (!share_take(&s->coding, holder, holds, CODED_BYTES_MOST)) {
 		metrics_add(t->serve->metrics, METRIC_STREAMED_NOT, 1);
 		return false;
 	}
@@ -91,7 +83,7 @@ coded_begin(struct txn *t, enum coding coding)
 		if (p)
 			pack_abandon(p);
 		pack_destroy(&p);
-		atomic_fetch_sub(&s->coding, holds);
+		share_give(&s->coding, holder, holds);
 		return false;
 	}
 	struct coded *c = NEW(struct coded);
@@ -99,6 +91,7 @@ coded_begin(struct txn *t, enum coding coding)
 	c->t = t;
 	c->shelves = s;
 	c->pack = p;
+	c->holder = holder;
 	c->holds = holds;
 	c->then = STREAM_PULL_SOME;
 	t->body.coded = c;

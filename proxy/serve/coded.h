@@ -20,8 +20,8 @@
 
 #include "proxy/serve/txn.h"
 
-/* Of the encoders of all bodies that are coded at a time: beyond that, answers go plain. Slow clients could hold any
- * number. */
+/* Of the encoders of all bodies that are coded at a time (share.h): beyond that, answers go plain. Slow clients could hold
+ * any number. */
 enum { CODED_BYTES_MOST = 128 << 20 };
 
 struct coded;

@@ -37,7 +37,8 @@ forms_refuse(struct txn *t, struct object *o)
 		    (settings_keeps_apart(t->settings, t->route) &&
 		     !(o->terms.flags & TERMS_PACKED)))
 			t->look.by_coding = true;
-		t->look.for_itself = atomic_load(&t->serve->shelves->expanding) > PLAIN_BYTES_MOST;
+		t->look.for_itself = !share_has_room(&t->serve->shelves->expanding, share_holder(t),
+						     plain_memory(o), PLAIN_BYTES_MOST);
 		return t->look.by_coding || t->look.for_itself || wants_other_coding(t, o);
 	case FORM_BETTER:
 		return !t->cc.only_if_cached;

@@ -19,7 +19,8 @@ struct plain {
 	struct object *object; /* a reference */
 	struct shelves *shelves;
 	struct expander *expander; /* NULL: all is made, or it has failed */
-	uint64_t holds;		   /* that it is counted with */
+	unsigned holder;	   /* of the bytes that are counted (share.h) */
+	uint64_t holds;		   /* so many */
 	struct str in;		   /* coded bytes that were read and not taken yet */
 	uint64_t came;		   /* coded bytes that were read */
 	struct buf out;		   /* expanded bytes, the first of which is number out_at of all */
@@ -32,9 +33,9 @@ struct plain {
 	struct letter again;
 };
 
-/* Of an expander; the window is no larger than what is made (expand.h). */
-static uint64_t
-memory_of(const struct object *o)
+/* The window is no larger than what is made (expand.h). */
+uint64_t
+plain_memory(const struct object *o)
 {
 	uint64_t plain = atomic_load(&o->plain_bytes);
 	if (plain == OBJECT_NOT_EXPANDED || plain > FORM_EXPANDED_BYTES)
@@ -49,7 +50,7 @@ drop_expander(struct plain *p)
 {
 	if (!p->expander)
 		return;
-	atomic_fetch_sub(&p->shelves->expanding, p->holds);
+	share_give(&p->shelves->expanding, p->holder, p->holds);
 	expand_destroy(&p->expander);
 }
 
@@ -96,11 +97,13 @@ begin(struct plain *p)
 	if (o->terms.flags & TERMS_PACKED) /* by us, as dense as it may be */
 		limits = (struct expand_limits){object_own_bytes(o), EXPAND_ANY_RATIO};
 	drop_expander(p);
-	p->expander = expand_create(terms_coding(&o->terms), &limits);
+	p->holds = plain_memory(o);
+	if (share_take(&p->shelves->expanding, p->holder, p->holds, PLAIN_BYTES_MOST)) {
+		p->expander = expand_create(terms_coding(&o->terms), &limits);
+		if (!p->expander)
+			share_give(&p->shelves->expanding, p->holder, p->holds);
+	}
 	p->failed = !p->expander;
-	p->holds = memory_of(o);
-	if (p->expander)
-		atomic_fetch_add(&p->shelves->expanding, p->holds);
 	p->in = (struct str){0};
 	p->came = p->out_at = 0;
 	p->out.n = 0;
@@ -116,6 +119,7 @@ plain_begin(struct txn *t)
 	p->t = t;
 	p->shelves = t->serve->shelves;
 	p->object = object_ref(o);
+	p->holder = share_holder(t);
 	p->read.home = t->serve->mailbox;
 	p->read.done = on_read;
 	p->again.open = on_again;

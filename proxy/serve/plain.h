@@ -15,9 +15,11 @@
 
 #include "proxy/serve/txn.h"
 
-/* Of all bodies that are expanded at a time, with their windows: a client that asks for more is sent what the origin
- * sends it. Slow ones could hold any number. */
+/* Of all bodies that are expanded at a time, with their windows (share.h): a client that asks for more is sent what the
+ * origin sends it. Slow ones could hold any number. */
 enum { PLAIN_BYTES_MOST = 128 << 20 };
+/* Bytes that this one may take of them. */
+uint64_t plain_memory(const struct object *o);
 enum { PLAIN_HELD_BYTES = 96 << 10 }; /* more than EXPAND_FREE_BYTES: a bomb is found out */
 
 struct plain;

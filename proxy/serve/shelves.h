@@ -7,6 +7,8 @@
 #ifndef SERVE_SHELVES_H
 #define SERVE_SHELVES_H
 
+#include "proxy/serve/share.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +25,7 @@ struct rests;
 struct seen;
 struct twice_seed;
 
-enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096, TUNNEL_SLOTS = 4096 };
+enum { WRITING_SLOTS = 1024, LANDED_SLOTS = 4096 };
 
 struct shelves {
 	struct cache *cache;
@@ -39,16 +41,13 @@ struct shelves {
 	const struct relay
 		*relay; /* to the other nodes of a fleet (relay.h); NULL: there is none */
 	const struct twice_seed *seed;
-	/* Connections that switched protocols, or asked for it; the same of each client, by the hash of its
-	 * address. */
-	_Atomic unsigned tunnels, tunnels_of[TUNNEL_SLOTS];
+	struct share tunnels; /* connections that switched protocols, or asked for it */
 	/* Counts, by the primary key's hash, how often a flight has put something there: who looked
 	 * before that, and begins a flight after it, looks again instead of asking twice. */
 	_Atomic uint32_t landed[LANDED_SLOTS];
-	_Atomic uint64_t
-		expanding;	 /* bytes of memory that bodies hold which are expanded (plain.h) */
-	_Atomic uint64_t coding; /* the same of bodies that are coded on their way (coded.h) */
-	_Atomic bool agreeing;	 /* two codings of one version are being compared (agree.h) */
+	struct share expanding; /* bytes of memory that bodies hold which are expanded (plain.h) */
+	struct share coding;	/* the same of bodies that are coded on their way (coded.h) */
+	_Atomic bool agreeing;	/* two codings of one version are being compared (agree.h) */
 	/* When the log last had that a body cannot be expanded, or is not itself when it is packed; 0: never. */
 	_Atomic int64_t said_expands_not_ms, said_differs_ms;
 	/* By the key's hash: which of its keys one fill writes a body too large for followers of, and

@@ -110,7 +110,7 @@ struct txn_upload {
 
 struct txn_tunnel {
 	struct str protocol; /* that it wants to switch to, and may; or empty */
-	unsigned held;	     /* it is counted in shelves.tunnels; tunnel.c says how */
+	unsigned held;	     /* whose place it has in shelves.tunnels (share.h); 0: it has none */
 	bool is_open;	     /* its connection has switched */
 	uint64_t received;   /* bytes that the client sent by it */
 };
