@@ -2,6 +2,7 @@
  * installed. */
 #include "tests/kit/kit.h"
 #include "tests/kit/tls.h"
+#include "tests/kit/uncoded.h"
 
 #include <unistd.h>
 
@@ -257,6 +258,16 @@ SCENARIO("calls in the manner of gRPC: each message is answered before the next,
 	edge_expect_stat("http2.ended_frames", 0);
 }
 
+static struct output
+chromium(int profile, const char *url)
+{
+	return program("chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+		       "--disable-dev-shm-usage", "--ignore-certificate-errors",
+		       "--disable-background-networking", "--disable-component-update",
+		       "--no-first-run", text("--user-data-dir=%s/chromium%d", kit_dir(), profile),
+		       "--dump-dom", url);
+}
+
 /* It counts its images when all are there. */
 static void
 say_page(int images)
@@ -282,12 +293,7 @@ SCENARIO_IN(120, "Chromium: a page with many images by HTTP/2, from the origin a
 	say_page(IMAGES);
 	start("");
 	for (int i = 0; i < 2; i++) {
-		struct output o = program(
-			"chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
-			"--disable-dev-shm-usage", "--ignore-certificate-errors",
-			"--disable-background-networking", "--disable-component-update",
-			"--no-first-run", text("--user-data-dir=%s/chromium%d", kit_dir(), i),
-			"--dump-dom", url_of("https", edge_port(), "/page"));
+		struct output o = chromium(i, url_of("https", edge_port(), "/page"));
 		expect_that(strstr(o.out, text("<title>shows %d</title>", IMAGES)),
 			    "chromium: %.2000s %.2000s", o.out, o.err);
 	}
@@ -296,6 +302,72 @@ SCENARIO_IN(120, "Chromium: a page with many images by HTTP/2, from the origin a
 	edge_wait_stat("requests.hits", IMAGES + 1);
 	edge_expect_stat("http2.ended_resets", 0);
 	edge_expect_stat("http2.ended_frames", 0);
+}
+
+/* ---- a page that lies here packed ----------------------------------------------------------- */
+
+/* The bytes that came by the wire; what curl made of them is in "out". */
+static long long
+curl(const char *how, const char *url)
+{
+	unlink(in_dir("out"));
+	struct output o = program("curl", "-sS", "--fail", "--cacert", in_dir("a.pem"), how, "-w",
+				  "%{size_download}", "-o", in_dir("out"), url);
+	expect_that(o.status == 0, "curl %s: %s", how, o.err);
+	return atoll(o.out);
+}
+
+static void
+wget(const char *how, const char *url)
+{
+	unlink(in_dir("out"));
+	struct output o = program("wget", "-q", text("--ca-certificate=%s", in_dir("a.pem")), how,
+				  "-O", in_dir("out"), url);
+	expect_that(o.status == 0, "wget %s: %s", how, o.err);
+}
+
+static void
+expect_page(const char *p, size_t bytes)
+{
+	size_t n;
+	char *out = contents("out", &n);
+	expect_int((long long)n, (long long)bytes);
+	expect(memcmp(out, p, bytes) == 0);
+	free(out);
+}
+
+SCENARIO_IN(120, "curl, wget and Chromium read a page that lies here packed, each in its way")
+{
+	needs("curl");
+	needs("wget");
+	needs("chromium");
+	const char *page =
+		text("<!doctype html><title>x</title><body onload=\"document.title = 'shows ' + "
+		     "document.querySelectorAll('li').length\">%s",
+		     uncoded_page(40000));
+	int items = 0;
+	for (const char *at = page; (at = strstr(at, "<li ")); at++)
+		items++;
+	origin_says("/p", .fields = "Content-Type: text/html\r\nCache-Control: max-age=600\r\n",
+		    .body = page, .etag = "\"p\"");
+	start("");
+	const char *url = url_of("https", edge_port(), "/p");
+	long long all = (long long)strlen(page);
+	curl("--http2", url);
+	wait_until(curl("--compressed", url) < all / 3);
+	expect_page(page, (size_t)all);
+	expect_int(curl("--http1.1", url), all);
+	expect_page(page, (size_t)all);
+	static const char *const ways[] = {"--compression=none", "--compression=auto"};
+	for (int i = 0; i < 2; i++) {
+		wget(ways[i], url);
+		expect_page(page, (size_t)all);
+	}
+	struct output o = chromium(0, url);
+	expect_that(strstr(o.out, text("<title>shows %d</title>", items)),
+		    "chromium: %.2000s %.2000s", o.out, o.err);
+	expect_int((long long)edge_stat("packing.packed"), 1);
+	origin_expect_requests_for("/p", 1);
 }
 
 /* ---- TLS, in the manner of testssl.sh ------------------------------------------------------- */
