@@ -56,7 +56,7 @@ look_up(void)
 	return o;
 }
 
-/* Which checks them. */
+/* Reading checks what is read. */
 static void
 read_until(struct object *o, uint64_t until)
 {
