@@ -13,7 +13,7 @@
  * takes the machine's. Everything else that a limit of time ends waits for the test.
  *
  * While the kit waits for a proxy to end (edge_stop, edge_restart, edge_becomes, edge_wait_exit, and the
- * end of the scenario), a held clock runs as the machine's does, for an end takes some time.
+ * end of the scenario), a clock runs as the machine's does, held or sped up before: an end takes some time, and has a limit.
  *
  * Units     milliseconds, of CLOCK_MONOTONIC as the proxies see it; clock_s: unix time in seconds.
  * Errors    all but clock_ms and clock_s fail the scenario when the first of them comes after a proxy

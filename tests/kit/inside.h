@@ -37,7 +37,7 @@ void kit_place(const char **file, int *line, const char **word);
 
 void edge_on_hang(void);      /* tells what its threads are at */
 void clock_begin_proxy(void); /* one is about to start */
-/* A proxy that is asked to stop needs time to end: the clock runs at least as fast as the machine's
+/* A proxy that is asked to stop needs time to end: the clock runs as fast as the machine's
  * from here on. How fast it was; -1: there is none. */
 int64_t clock_lets_end(void);
 void clock_goes_on(int64_t times);
