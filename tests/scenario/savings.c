@@ -48,7 +48,8 @@ run(int sightings)
 			     plays++, sightings));
 	asked_before = origin_requests();
 	play();
-	edge_expect_stat("origin.active_fetches", 0); /* a slice is fetched to its end behind its client */
+	edge_expect_stat("origin.active_fetches",
+			 0); /* a slice is fetched to its end behind its client */
 	edge_expect_stat("flights.active", 0);
 	edge_expect_stat("disk.pending_bytes", 0);
 	struct outcome o = {edge_stat("disk.written_bytes"),
