@@ -10,6 +10,7 @@
 #include "tests/kit/ask.h"
 #include "tests/kit/own_cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 enum { MIB = 1 << 20, KEYS = 40, SMALL = 30, BODY = 3000, LARGE = 300000 };
@@ -183,6 +184,59 @@ START_TEST(what_is_damaged_is_forgotten_before_it_is_asked_for)
 }
 END_TEST
 
+static _Atomic unsigned let_go;
+static bool is_here;
+
+static ssize_t
+never_now(int fd, void *p, size_t n, off_t at)
+{
+	(void)fd, (void)p, (void)n, (void)at;
+	errno = EAGAIN;
+	return -1;
+}
+
+static bool
+says_here(int fd, const void *view, uint64_t at, size_t n)
+{
+	(void)fd, (void)view, (void)at, (void)n;
+	return is_here;
+}
+
+static void
+count_let_go(int fd, off_t at, off_t n)
+{
+	(void)fd, (void)at, (void)n;
+	let_go++;
+}
+
+/* A read that will not wait may fail though the page cache has everything: pages are locked for a moment. */
+START_TEST(pages_that_were_in_memory_stay_there)
+{
+	struct diskio_ops ops = diskio_system;
+	struct cache_stats s;
+	ops.read_now = never_now;
+	ops.is_cached = says_here;
+	ops.let_go = count_let_go;
+	begin();
+	store_all();
+	options.scrub_every_s = 1;
+	options.ops = &ops;
+	for (int here = 1; here >= 0; here--) {
+		is_here = here;
+		let_go = 0;
+		struct cache *c = open_cache();
+		cache_stats(c, &s);
+		await(c, s.used_bytes);
+		cache_close(&c);
+		if (here)
+			ck_assert_uint_eq(let_go, 0);
+		else
+			ck_assert_uint_ge(let_go, KEYS);
+	}
+	end();
+}
+END_TEST
+
 /* At most as much as the time allows, and what was saved up. */
 START_TEST(the_rate_is_bounded)
 {
@@ -233,4 +287,5 @@ START_TEST(beside_writers_that_turn_the_log_over)
 END_TEST
 
 UNIT("scrub", TEST(what_is_right_stays), TEST(what_is_damaged_is_forgotten_before_it_is_asked_for),
-     TEST(the_rate_is_bounded), TEST(beside_writers_that_turn_the_log_over))
+     TEST(pages_that_were_in_memory_stay_there), TEST(the_rate_is_bounded),
+     TEST(beside_writers_that_turn_the_log_over))

@@ -125,6 +125,12 @@ system_remove(int dir_fd, const char *name)
 	return unlinkat(dir_fd, name, 0);
 }
 
+static void
+system_let_go(int fd, off_t at, off_t n)
+{
+	posix_fadvise(fd, at, n, POSIX_FADV_DONTNEED);
+}
+
 /* The block of a device has 4 KiB at most, as a rule; where that or O_DIRECT is refused, nothing is known. A file
  * that is opened again is another description: the flag of the first one would hold for all who read it. */
 static void
@@ -154,6 +160,7 @@ const struct diskio_ops diskio_system = {
 	.map = system_map,
 	.unmap = system_unmap,
 	.is_cached = page_cache_has,
+	.let_go = system_let_go,
 	.touch = system_touch,
 	.sync = fdatasync,
 	.sync_dir = fsync,

@@ -40,6 +40,8 @@ struct diskio_ops {
 	void (*unmap)(void *view, size_t bytes);
 	/* Would nobody wait for the device who reads these bytes now? (page_cache.h) */
 	bool (*is_cached)(int fd, const void *view, uint64_t at, size_t n);
+	/* The page cache need not keep these bytes. */
+	void (*let_go)(int fd, off_t at, off_t n);
 	/* Has the device read a block of the file, past the page cache, and returns. NULL: it cannot be asked. */
 	void (*touch)(int fd, off_t at);
 	int (*sync)(int fd);	     /* a file's bytes */

@@ -14,8 +14,6 @@
 #include "proxy/base/clock.h"
 #include "proxy/base/log.h"
 
-#include <fcntl.h>
-
 enum { CREDIT_MOST = 1 << 20 };
 
 void
@@ -55,12 +53,16 @@ charge(struct store *st, uint64_t bytes)
 static enum store_read
 read_and_let_go(struct store *st, const struct locator *at, struct block **out)
 {
+	uint64_t offset = (uint64_t)at->offset * SEGMENT_ALIGN;
 	enum store_read got = store_read_now(st, at, out);
 	if (got == STORE_LATER) {
+		/* Its pages may be there all the same: they were locked for a moment, or memory was short. */
+		bool was_here = store_is_cached(st, at->segment, offset, at->bytes);
 		store_unchecked(st, at);
 		got = store_read(st, at, out);
-		posix_fadvise(atomic_load(&st->slots.fds[at->segment]),
-			      (off_t)at->offset * SEGMENT_ALIGN, at->bytes, POSIX_FADV_DONTNEED);
+		if (!was_here)
+			st->o.ops->let_go(atomic_load(&st->slots.fds[at->segment]), (off_t)offset,
+					  at->bytes);
 	}
 	charge(st, at->bytes);
 	return got;
