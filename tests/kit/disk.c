@@ -29,7 +29,8 @@ enum {
 	IMAGE = 2, /* its node; FUSE_ROOT_ID is the directory that it is in */
 	EXT4_SHUTDOWN = 0x8004587d,
 	WITHOUT_JOURNAL = 2,
-	ROUNDS = 1000 /* of who is to sleep: a stopped journal holds the first or none */
+	ROUNDS = 1000, /* of who is to sleep: a stopped journal holds the first or none */
+	FILES_MOST = 512
 };
 
 struct disk {
@@ -37,7 +38,17 @@ struct disk {
 	int loop_fd; /* so that the loop device stays while the disk is mended */
 	pid_t server;
 	pid_t syncs, touches; /* what sleeps in the journal while it hangs */
+	int files[FILES_MOST],
+		files_n; /* that these change: who opens one while it hangs may sleep too */
+	struct view {
+		void *p;
+		size_t n;
+	} kept[FILES_MOST];
+	int kept_n;
+	struct disk *next;
 };
+
+static struct disk *disks;
 
 /* Above those that the serving process is to have. No copy remains: while there is one the kernel waits for
  * whoever may still serve. */
@@ -295,6 +306,8 @@ disk_new(const char *name)
 		fail("mkfs.ext4: %s", o.err);
 	if (mount(d->loop, d->path, "ext4", 0, ""))
 		skip("cannot mount ext4: %s", strerror(errno));
+	d->next = disks;
+	disks = d;
 	return d;
 }
 
@@ -319,28 +332,78 @@ state_of(const char *stat)
 	return end && end[1] ? end[2] : '\0';
 }
 
+static void
+touch(int fd)
+{
+	futimens(fd, NULL);
+}
+
 /* Each file below dir, but not below a directory there. */
 static void
-each_file(const char *dir, void (*deed)(int fd))
+open_files(struct disk *d, const char *dir)
 {
 	DIR *all = opendir(dir);
-	for (struct dirent *e; all && (e = readdir(all));) {
+	for (struct dirent *e; all && (e = readdir(all)) && d->files_n < FILES_MOST;) {
 		int fd = e->d_type == DT_REG
 				 ? openat(dirfd(all), e->d_name, O_RDWR | O_NOATIME | O_CLOEXEC)
 				 : -1;
-		if (fd >= 0) {
-			deed(fd);
-			close(fd);
-		}
+		if (fd >= 0)
+			d->files[d->files_n++] = fd;
 	}
 	if (all)
 		closedir(all);
 }
 
 static void
-touch(int fd)
+close_files(struct disk *d)
 {
-	futimens(fd, NULL);
+	while (d->files_n)
+		close(d->files[--d->files_n]);
+}
+
+static void
+let_go_of_pages(struct disk *d)
+{
+	for (; d->kept_n; d->kept_n--)
+		munmap(d->kept[d->kept_n - 1].p, d->kept[d->kept_n - 1].n);
+}
+
+/* Sanitizers have an mlock of their own, which does nothing. */
+static void
+keep_pages_of(struct disk *d, int fd, size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED || syscall(SYS_mlock, p, n))
+		fail("cannot keep a file in memory: %s", strerror(errno));
+	d->kept[d->kept_n++] = (struct view){p, n};
+}
+
+/* All but that file. */
+static void
+keep_pages(struct disk *d, const char *dir, ino_t but)
+{
+	struct stat st;
+	let_go_of_pages(d);
+	open_files(d, dir);
+	for (int i = 0; i < d->files_n; i++)
+		if (fstat(d->files[i], &st) == 0 && st.st_ino != but && st.st_size > 0)
+			keep_pages_of(d, d->files[i], (size_t)st.st_size);
+	close_files(d);
+}
+
+void
+disk_keep_pages(struct disk *d, const char *dir)
+{
+	keep_pages(d, text("%s/%s", d->path, dir), 0);
+}
+
+static void
+each_file(struct disk *d, const char *dir, void (*deed)(int fd))
+{
+	open_files(d, dir);
+	for (int i = 0; i < d->files_n; i++)
+		deed(d->files[i]);
+	close_files(d);
 }
 
 static void
@@ -364,16 +427,16 @@ sync_it(int fd)
 	fsync(fd);
 }
 
-/* A process of its own does that with each file below dir, again and again; it sleeps in the kernel when this
- * returns. 0: nothing has held it. */
+/* A process of its own does that with each file, again and again; it sleeps in the kernel when this returns. 0: nothing
+ * has held it. Other threads may hold locks of the C library or of a sanitizer as it forks: it allocates nothing. */
 static pid_t
-have_sleeper(const char *dir, void (*deed)(int fd))
+have_sleeper(const struct disk *d, void (*deed)(int fd))
 {
 	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (int i = 0; i < ROUNDS; i++)
-			each_file(dir, deed);
+		for (int i = 0; i < ROUNDS * d->files_n; i++)
+			deed(d->files[i % d->files_n]);
 		_exit(0);
 	}
 	char state = 0, *stat = text("/proc/%d/stat", (int)pid);
@@ -402,21 +465,31 @@ stop_serving(const struct disk *d)
 			fail("waitpid: %s", strerror(errno));
 }
 
+static void
+go_on(struct disk *d)
+{
+	end_sleeper(&d->syncs);
+	end_sleeper(&d->touches);
+	kill(d->server, SIGCONT);
+	close_files(d);
+}
+
 /* A commit of the proxy's own may be at its last block when the disk stops: nobody who changes a file waits for
  * that one, so it is let through, and the next one is stopped. */
 void
 disk_hang(struct disk *d, const char *dir)
 {
-	char *files = text("%s/%s", d->path, dir);
 	for (;;) {
 		write_all(d);
 		if (*dir)
-			each_file(files, touch);
+			open_files(d, text("%s/%s", d->path, dir));
+		for (int i = 0; i < d->files_n; i++)
+			touch(d->files[i]);
 		stop_serving(d);
-		if (!*dir || ((d->syncs = have_sleeper(files, sync_it)) &&
-			      (d->touches = have_sleeper(files, touch))))
+		if (!*dir || ((d->syncs = have_sleeper(d, sync_it)) &&
+			      (d->touches = have_sleeper(d, touch))))
 			return;
-		disk_go_on(d);
+		go_on(d);
 	}
 }
 
@@ -429,9 +502,15 @@ disk_hangs(const struct disk *d)
 void
 disk_go_on(struct disk *d)
 {
-	end_sleeper(&d->syncs);
-	end_sleeper(&d->touches);
-	kill(d->server, SIGCONT);
+	go_on(d);
+	let_go_of_pages(d);
+}
+
+void
+disk_on_fail(void)
+{
+	for (const struct disk *d = disks; d; d = d->next)
+		kill(d->server, SIGCONT);
 }
 
 void
@@ -468,15 +547,8 @@ void
 disk_forget_pages(struct disk *d, const char *dir)
 {
 	write_all(d);
-	each_file(text("%s/%s", d->path, dir), forget_pages);
-}
-
-static void
-read_all(int fd)
-{
-	static char some[1 << 16];
-	for (off_t at = 0; pread(fd, some, sizeof some, at) > 0;)
-		at += (off_t)sizeof some;
+	let_go_of_pages(d);
+	each_file(d, text("%s/%s", d->path, dir), forget_pages);
 }
 
 static int
@@ -503,8 +575,11 @@ disk_hang_after_read(struct disk *d, const char *file)
 		skip("the proxy starts too slowly to be the one that meets it");
 	char *folder = text("%s/%s", d->path, file);
 	*strrchr(folder, '/') = '\0';
-	each_file(folder, read_all);
+	struct stat st;
 	int fd = forget_file(d, file), block = 0; /* its first one */
+	if (fstat(fd, &st))
+		fail("%s: %s", file, strerror(errno));
+	keep_pages(d, folder, st.st_ino);
 	if (ioctl(fd, FIBMAP, &block) || block <= 0)
 		fail("%s: no block of it is known: %s", file, strerror(errno));
 	close(fd);

@@ -40,6 +40,9 @@ void disk_die(struct disk *d);
 void disk_mend(struct disk *d);
 void disk_take_away(struct disk *d);
 void disk_put_back(struct disk *d);
+/* The pages of the files below dir are in memory, and stay there until the disk goes on: the kernel may let go of pages at
+ * any time, also where memory is not short. */
+void disk_keep_pages(struct disk *d, const char *dir);
 /* All that is written is on the disk, and no page of the files below dir remains in memory. */
 void disk_forget_pages(struct disk *d, const char *dir);
 void disk_forget_file(struct disk *d, const char *file);

@@ -53,6 +53,8 @@ void edge_beside_on_fail(void (*line)(const char *));
 void edge_beside_on_end(void);
 char *edge_yaml_of(const char *yaml); /* %O and %D replaced */
 void edge_abandon(void);	      /* the scenario failed: just end it */
+/* Disks go on: who ends holds the mounts, and would wait for the disk to be unmounted. */
+void disk_on_fail(void);
 void origin_on_fail(void (*line)(const char *));
 void origin_on_end(void);
 

@@ -207,6 +207,7 @@ kit_fail(const char *file, int line, const char *says, ...)
 	origin_on_fail(report_line);
 	edge_on_fail(report_line);
 	bool hung = edge_disk_hung();
+	disk_on_fail();
 	edge_abandon();
 	_exit(hung ? EXIT_VOID : EXIT_FAILED);
 }
@@ -221,6 +222,7 @@ skip(const char *why, ...)
 		abort();
 	va_end(ap);
 	report_lines(s);
+	disk_on_fail();
 	edge_abandon();
 	_exit(EXIT_SKIPPED);
 }
