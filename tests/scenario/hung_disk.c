@@ -9,24 +9,31 @@
 
 #define FRESH "Cache-Control: max-age=600\r\n"
 /* RAM is too small for the objects, so that hits are read from the page cache. */
-#define ON_DISK                                                     \
+#define ON_DISK_WITH(more)                                          \
 	"cache:\n  dir: %D/disk/c\n  disk: 64MiB\n  memory: 1MiB\n" \
-	"  read_timeout: 200ms\n  keep_free: 0\n"                   \
-	"admission:\n  sightings: 1\n"
+	"  keep_free: 0\n" more "admission:\n  sightings: 1\n"
+/* For scenarios in which the disk hangs: in others one that is slow, for the machine is busy, is not to be taken for that. */
+#define ON_DISK ON_DISK_WITH("  read_timeout: 200ms\n")
 
 enum { N = 60, BYTES = 60000 };
 
 static void
-fill(const char *more)
+fill_with(const char *yaml)
 {
 	for (int i = 0; i < N; i++)
 		origin_says(text("/o/%d", i), .fields = FRESH, .pattern_bytes = BYTES,
 			    .seed = (uint64_t)i);
-	edge_start_yaml(text("%s%s", ON_DISK, more));
+	edge_start_yaml(yaml);
 	for (int i = 0; i < N; i++)
 		get(text("/o/%d", i));
 	edge_wait_stat("disk.objects", N);
 	edge_wait_stat("disk.written_bytes", N * BYTES); /* no batch waits in memory */
+}
+
+static void
+fill(const char *more)
+{
+	fill_with(text("%s%s", ON_DISK, more));
 }
 
 static int
@@ -264,8 +271,7 @@ SCENARIO("an upgrade is taken back while the disk hangs, and works when it is ba
 	char *by = strstr(o.out, "process ");
 	expect(by);
 	edge_becomes((pid_t)atoi(by + strlen("process ")), 0);
-	hits(); /* who was served meanwhile was served from the origin */
-	expect_int(hits(), N);
+	wait_until(hits() == N); /* who was served meanwhile was served from the origin */
 }
 
 SCENARIO("an upgrade is taken back when the disk begins to hang while the new process opens it")
@@ -296,8 +302,7 @@ SCENARIO("an upgrade is taken back when the disk begins to hang while the new pr
 	edge_becomes((pid_t)atoi(by + strlen("process ")), 0);
 	origin_says("/o/1", .fields = FRESH, .body = "new");
 	expect_answer(get("/o/1"), 200, "new");
-	hits_but(1);
-	expect_int(hits_but(1), N - 1);
+	wait_until(hits_but(1) == N - 1);
 }
 
 SCENARIO(
@@ -323,7 +328,7 @@ SCENARIO(
 SCENARIO("a node whose only disk is dead starts without it, and takes it back empty after a purge")
 {
 	struct disk *d = disk_new("disk");
-	fill("");
+	fill_with(ON_DISK_WITH(""));
 	disk_die(d);
 	edge_restart();
 	expect(edge_said("The cache is in RAM only"));
@@ -356,7 +361,7 @@ SCENARIO("a node whose only disk is dead starts without it, and takes it back em
 SCENARIO("a dead disk that nothing was purged of meanwhile comes back with all it had")
 {
 	struct disk *d = disk_new("disk");
-	fill("");
+	fill_with(ON_DISK_WITH(""));
 	edge_stop();
 	disk_forget_pages(d, "c"); /* all is on the disk */
 	disk_die(d);
