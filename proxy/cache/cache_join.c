@@ -23,7 +23,8 @@ cache_join(struct cache *c, struct disk *from)
 		log_warning("%s", err);
 		return false;
 	}
-	files_joined(c); /* nobody sees the disk before all of it is there */
+	files_joined(c);			/* nobody sees the disk before all of it is there */
+	atomic_fetch_sub(&c->lost.left_out, 1); /* before: whoever sees it finds none left out */
 	forget_join(c->forget, &(struct forget_place){d->dir_fd, d->dir});
 	atomic_store(&c->disks_n, n + 1);
 	log_info(

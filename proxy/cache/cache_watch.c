@@ -78,7 +78,6 @@ welcome(struct cache *c, struct away *a, struct disk *d)
 	*d = (struct disk){.dir_fd = -1, .lock_fd = -1};
 	free(a->dir);
 	a->dir = NULL;
-	atomic_fetch_sub(&c->lost.left_out, 1);
 }
 
 /* One visit at a time: the thread of one that hangs waits for the disk, and so does all that comes after it. */
