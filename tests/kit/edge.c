@@ -732,6 +732,8 @@ edge_wait_stat(const char *path, double value)
 {
 	double last;
 	char what[128];
+	if (value <= 0)
+		fail("%s is always at least %g: this waits for nothing", path, value);
 	snprintf(what, sizeof what, "%s to be at least %g", path, value);
 	struct kit_wait w = kit_wait_begin(NULL, 0, what);
 	for (; (last = edge_stat(path)) < value; kit_pause_since(w.begun_ms))

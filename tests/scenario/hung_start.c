@@ -354,7 +354,7 @@ SCENARIO(
 	disk_put_back(d);
 	wait_until(edge_said("is taken back, empty"));
 	edge_wait_stat("disk.limit_bytes", 128 << 20);
-	edge_wait_stat("disk.left_out", 0);
+	expect_int((long long)edge_stat("disk.left_out"), 0);
 	expect_answer(health(), 200, "ok\n");
 	for (int i = 0; i < N; i++)
 		get(text("/o/%d", i));
