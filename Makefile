@@ -213,13 +213,9 @@ lint: $(LIBS) $(call obj,proxy/cli)
 	@B=$(B) tests/lint/all.sh $(FORMATTED)
 format:
 	@clang-format -i $(FORMATTED)
-DICT = tests/fuzz/dict/$(F).dict
 fuzz:
 	@.ci/deps all && $(AGAIN) MODE=fuzz build/fuzz/fuzz/fuzz_$(F)
-	@mkdir -p build/corpus/$(F) build/dict
-	@test ! -e $(DICT) || tests/fuzz/dict.sh $(F) >build/dict/$(F)
-	build/fuzz/fuzz/fuzz_$(F) $(if $(wildcard $(DICT)),-dict=build/dict/$(F)) -max_total_time=$(SECONDS) -timeout=10 -print_final_stats=1 \
-		build/corpus/$(F) $(wildcard tests/fuzz/corpus/$(F) tests/fuzz/regress/$(F))
+	@tests/fuzz/run.sh $(F) $(SECONDS)
 
 bench: build/twice $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 	bench/mix.sh 50000
