@@ -34,6 +34,21 @@ socket_path(void)
 	return text("%s/redis", kit_dir());
 }
 
+static const char *
+engine_log(void)
+{
+	return text("%s/redis.log", kit_dir());
+}
+
+static bool
+engine_answers(void)
+{
+	siginfo_t end = {0};
+	if (waitid(P_PID, (id_t)engine, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid)
+		fail("redis-server has ended:\n%s", program("tail", engine_log()).out);
+	return strcmp(engine_ask("PING"), "PONG\n") == 0;
+}
+
 static void
 start_engine(const char *const *more)
 {
@@ -47,11 +62,10 @@ start_engine(const char *const *more)
 	while (*more)
 		argv[n++] = *more++;
 	argv[n] = NULL;
-	int log = open(text("%s/redis.log", kit_dir()), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-		       0600);
+	int log = open(engine_log(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	engine = kit_spawn(argv, (const int[]){-1, log, log});
 	close(log);
-	wait_until(strcmp(engine_ask("PING"), "PONG\n") == 0);
+	wait_until(engine_answers());
 }
 
 void
@@ -63,9 +77,11 @@ engine_start(void)
 unsigned
 engine_start_tls(const char *ca, const char *cert, const char *key)
 {
+	/* Of this address alone the port is reserved. */
 	unsigned port = edge_reserve_port();
-	start_engine((const char *const[]){"--tls-port", text("%u", port), "--tls-cert-file", cert,
-					   "--tls-key-file", key, "--tls-ca-cert-file", ca, NULL});
+	start_engine((const char *const[]){"--bind", "127.0.0.1", "--tls-port", text("%u", port),
+					   "--tls-cert-file", cert, "--tls-key-file", key,
+					   "--tls-ca-cert-file", ca, NULL});
 	return port;
 }
 
