@@ -7,7 +7,11 @@ SCENARIO("a copied directory is the second of its id, takes a new one and says s
 	struct node *a = node_start("a", NULL);
 	nodes_wait(a, "a");
 	const char *id = node_id(a);
+	node_stop(a);
 	struct node *b = node_copy(a, "b");
+	node_restart(a, NULL);
+	nodes_wait(a, "a");
+	node_restart(b, NULL);
 	nodes_wait(a, "a b");
 	nodes_wait(b, "a b");
 	expect(node_said(b, "so this directory is a copy"));

@@ -341,10 +341,10 @@ node_upgrade(struct node *n)
 struct node *
 node_copy(const struct node *n, const char *name)
 {
+	expect(n->pid == 0);
 	struct node *to = add(name, n->more);
-	wait_until(access(text("%s/fleet.node", node_dir(n)), F_OK) == 0);
-	expect_int(program("cp", "-a", node_dir(n), node_dir(to)).status, 0);
-	start(to);
+	struct output cp = program("cp", "-a", node_dir(n), node_dir(to));
+	expect_that(cp.status == 0, "cp: %s", cp.err);
 	return to;
 }
 

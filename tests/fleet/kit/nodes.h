@@ -42,7 +42,8 @@ void node_reload(struct node *n, const char *more);
 void node_upgrade(struct node *n);
 /* The same directory again, with other lines or NULL for those of before. */
 void node_restart(struct node *n, const char *more);
-/* Another one in a copy of its directory, while it runs. */
+/* Another one, not started yet, in a copy of its directory. n is stopped: one that runs renames files that cp has
+ * listed. */
 struct node *node_copy(const struct node *n, const char *name);
 /* It must refuse to start: its words. */
 const char *node_refuses(const char *name, const char *more);
