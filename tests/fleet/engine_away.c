@@ -18,13 +18,13 @@ SCENARIO("while the engine stands still nobody is removed, and nobody behind it 
 	expect(!is_degraded(a));
 	engine_pause();
 	wait_until(is_degraded(a) && is_degraded(b));
-	expect_text(node_sees(a), "a b");
+	nodes_wait(a, "a b");
 	double beats = node_stat(a, "fleet.beats"), changes = node_stat(a, "fleet.changes");
 	engine_resume();
 	wait_until(!is_degraded(a) && !is_degraded(b));
 	wait_until(node_stat(a, "fleet.beats") > beats + 2);
-	expect_text(node_sees(a), "a b");
-	expect_text(node_sees(b), "a b");
+	nodes_wait(a, "a b");
+	nodes_wait(b, "a b");
 	expect(node_stat(a, "fleet.changes") == changes);
 	nodes_end();
 }
@@ -44,7 +44,7 @@ SCENARIO("an engine that has lost its data makes no ring of those who beat first
 	wait_until(node_said(a, "the engine has lost its data"));
 	double beats = node_stat(a, "fleet.beats");
 	wait_until(node_stat(a, "fleet.beats") > beats + 6);
-	expect_text(node_sees(a), "a b c");
+	nodes_wait(a, "a b c");
 	expect(node_stat(a, "fleet.changes") == changes);
 	nodes_end();
 }

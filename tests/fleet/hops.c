@@ -37,11 +37,11 @@ SCENARIO("asked once at each of three nodes, a URL is fetched once, and admitted
 		for (int k = 0; k < NODES; k++)
 			expect_answer(node_get(of[k], text("/%d", i)), 200, "hello");
 	expect_int(origin_requests(), URLS);
-	expect_int((int)sum("hops.taken"), 2 * URLS);
-	expect_int((int)sum("hops.failed"), 0);
-	expect_int((int)sum("requests.total"), NODES * URLS);
-	expect_int((int)sum("admission.seen_current"), URLS);
-	expect_int((int)sum("disk.objects"), URLS);
+	nodes_expect_sum(of, NODES, "hops.taken", 2 * URLS);
+	nodes_expect_sum(of, NODES, "hops.failed", 0);
+	nodes_expect_sum(of, NODES, "requests.total", NODES * URLS);
+	nodes_expect_sum(of, NODES, "admission.seen_current", URLS);
+	nodes_expect_sum(of, NODES, "disk.objects", URLS);
 	nodes_end();
 }
 
@@ -76,8 +76,8 @@ SCENARIO("of what a node asks for twice in a row it keeps a copy")
 	struct node *other = nodes_other(of, nodes_owner(of, "/x"));
 	for (int i = 0; i < 5; i++)
 		expect_answer(node_get(other, "/x"), 200, "hello");
-	expect_int((int)node_stat(other, "hops.sent"), 2);
-	expect_int((int)node_stat(other, "requests.ram_hits"), 3);
+	node_expect_stat(other, "hops.sent", 2);
+	node_expect_stat(other, "requests.ram_hits", 3);
 	expect_int(origin_requests(), 1);
 	nodes_end();
 }

@@ -38,6 +38,8 @@ start_two(void)
 	say(stays = owned_by_b("stays"));
 }
 
+static int warmed;
+
 /* Kept on the disk of b. */
 static void
 warm(const char *target)
@@ -45,6 +47,8 @@ warm(const char *target)
 	for (int k = 0; k < 2; k++)
 		expect_status(node_get(b, target), 200);
 	expect_hit(node_get(b, target));
+	node_expect_stat(b, "disk.objects", ++warmed);
+	node_expect_stat(b, "disk.pending_bytes", 0);
 }
 
 static struct answer
@@ -66,7 +70,7 @@ SCENARIO(
 	warm(gone);
 	warm(stays);
 	node_stop(b);
-	expect_status(purge(a, gone), 200);
+	node_purges_url(a, gone);
 	node_stop(a);
 	expect_int((int)entries(), 1);
 	node_restart(b, NULL);
@@ -84,7 +88,7 @@ SCENARIO("where the journal is another one, a node that was away comes back empt
 	warm(gone);
 	warm(stays);
 	node_stop(b);
-	expect_status(purge(a, gone), 200);
+	node_purges_url(a, gone);
 	node_stop(a);
 	engine_ask("FLUSHALL");
 	node_restart(b, NULL);
@@ -102,7 +106,7 @@ SCENARIO("where the journal has lost its beginning, a node that was away comes b
 	warm(stays);
 	node_stop(b);
 	for (int i = 0; i < 3; i++)
-		expect_status(purge(a, gone), 200);
+		node_purges_url(a, gone);
 	node_stop(a);
 	engine_ask("XTRIM {twice:fleet}:purges MAXLEN 1");
 	node_restart(b, NULL);
@@ -117,7 +121,7 @@ SCENARIO(
 	start_two();
 	warm(stays);
 	for (int i = 0; i < 3; i++)
-		expect_status(purge(a, gone), 200);
+		node_purges_url(a, gone);
 	wait_until(node_stat(b, "fleet.journal_entries") >= 3 &&
 		   node_stat(a, "fleet.journal_entries") >= 3);
 	const char *before = engine_ask("GET {twice:fleet}:journal");
@@ -126,7 +130,7 @@ SCENARIO(
 	expect(strcmp(engine_ask("GET {twice:fleet}:journal"), before) != 0);
 	wait_until(node_stat(a, "fleet.journal_renewed") == 1 &&
 		   node_stat(b, "fleet.journal_renewed") == 1);
-	expect_status(purge(b, gone), 200);
+	node_purges_url(b, gone);
 	expect_hit(node_get(b, stays));
 	expect(node_stat(b, "fleet.journal_emptied") == 0);
 	nodes_end();
@@ -137,7 +141,7 @@ SCENARIO("an engine that has lost all gets the journal of the last hour")
 	start_two();
 	warm(stays);
 	for (int i = 0; i < 3; i++)
-		expect_status(purge(a, gone), 200);
+		node_purges_url(a, gone);
 	engine_ask("FLUSHALL");
 	wait_until(entries() >= 3);
 	expect_hit(node_get(b, stays));
@@ -175,7 +179,7 @@ SCENARIO("entries that nobody signed are no purges")
 	engine_ask("XADD {twice:fleet}:purges * p 0-0 n 00000000000000ff i nonsense m nonsense");
 	engine_ask("XADD {twice:fleet}:purges * x y");
 	wait_until(node_stat(b, "fleet.journal_refused") == 2);
-	expect_status(purge(a, gone), 200);
+	node_purges_url(a, gone);
 	wait_until(node_stat(b, "fleet.journal_entries") == 1);
 	expect_hit(node_get(b, stays));
 	nodes_end();
@@ -186,12 +190,12 @@ SCENARIO("a process that takes another one's place goes on where that one stood"
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	start_two();
 	warm(stays);
-	expect_status(purge(a, gone), 200);
+	node_purges_url(a, gone);
 	node_upgrade(b);
 	expect(!node_said(b, "nothing is answered from the disk"));
 	expect(node_stat(b, "fleet.journal_held") == 0);
-	expect_status(purge(a, gone), 200);
-	expect_status(purge(b, gone), 200);
+	node_purges_url(a, gone);
+	node_purges_url(b, gone);
 	expect(node_stat(b, "fleet.journal_emptied") == 0);
 	nodes_end();
 }

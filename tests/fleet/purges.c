@@ -48,7 +48,7 @@ warm(const char *target)
 static void
 forget(void)
 {
-	expect_status(node_admin(of[0], "POST", "/purge?all=1&wait=2000"), 200);
+	node_purges(of[0], "all=1");
 }
 
 SCENARIO("twice purge on one node purges on all, and says who has it")
@@ -56,7 +56,7 @@ SCENARIO("twice purge on one node purges on all, and says who has it")
 	start_all(NULL);
 	warm("/a");
 	warm("/b");
-	struct output o = node_purge(of[0], "http://example.com/a", "--wait", NULL);
+	struct output o = node_purge(of[0], "http://example.com/a", "--wait=10s", NULL);
 	expect_int(o.status, 0);
 	expect_that(strstr(o.out, "on disk at b, c") || strstr(o.out, "on disk at c, b"), "%s",
 		    o.out);
@@ -69,16 +69,16 @@ SCENARIO("twice purge on one node purges on all, and says who has it")
 SCENARIO("all kinds of purges, by the admin server and by PURGE, reach all nodes")
 {
 	static const char *const orders[] = {
-		"/purge?url=http://example.com/d/a&wait=2000",
-		"/purge?prefix=http://example.com/d/&wait=2000",
-		"/purge?host=example.com&wait=2000",
-		"/purge?tag=sky&wait=2000",
-		"/purge?all=1&wait=2000",
+		"url=http://example.com/d/a",
+		"prefix=http://example.com/d/",
+		"host=example.com",
+		"tag=sky",
+		"all=1",
 	};
 	start_all(NULL);
 	for (unsigned i = 0; i < sizeof orders / sizeof *orders; i++) {
 		warm("/d/a");
-		expect_status(node_admin(of[i % NODES], "POST", orders[i]), 200);
+		node_purges(of[i % NODES], orders[i]);
 		expect(all_answer("/d/a", "new"));
 		forget();
 	}
@@ -99,7 +99,7 @@ SCENARIO("a copy at another node goes with its tag, though no client sees tags")
 	warm("/a");
 	struct answer a = node_get(of[0], "/a");
 	expect_no_field(a, "Surrogate-Key");
-	expect_status(node_admin(of[1], "POST", "/purge?tag=sky&wait=2000"), 200);
+	node_purges(of[1], "tag=sky");
 	expect(all_answer("/a", "new"));
 	nodes_end();
 }
@@ -136,7 +136,7 @@ SCENARIO("who stands still is named as silent, and has the purge when it goes on
 	start_all(NULL);
 	warm("/a");
 	node_pause(of[2]);
-	struct output o = node_purge(of[0], "http://example.com/a", "--wait=300ms", NULL);
+	struct output o = node_purge(of[0], "http://example.com/a", "--wait=3s", NULL);
 	expect_int(o.status, 1);
 	expect_that(strstr(o.out, "not heard of yet: c\n") && strstr(o.out, "on disk at b\n"), "%s",
 		    o.out);
@@ -165,8 +165,8 @@ SCENARIO("who is not there refuses, and has it when it is back, without an engin
 	node_restart(of[1], NULL);
 	wait_until(node_stat(of[1], "fleet.purges_heard") == 1);
 	wait_until(node_stat(of[0], "fleet.purges_owed") == 0);
-	o = node_purge(of[1], "http://example.com/b", "--wait", NULL);
+	o = node_purge(of[1], "http://example.com/b", "--wait=10s", NULL);
 	expect_that(o.status == 0, "%s%s", o.out, o.err);
-	expect(node_stat(of[0], "fleet.purges_heard") == 1);
+	node_expect_stat(of[0], "fleet.purges_heard", 1);
 	nodes_end();
 }

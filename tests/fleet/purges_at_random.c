@@ -142,6 +142,7 @@ SCENARIO("whatever is killed, what was purged is answered by nobody from then on
 				    r, 'a' + i, node_get(of[i], target).body, a.body);
 		}
 	}
+	note("%d of %d were had by all", said, rounds);
 	expect(said > rounds / 2);
 	nodes_end();
 }

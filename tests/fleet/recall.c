@@ -44,6 +44,8 @@ owned_by_c(const char *stem)
 	}
 }
 
+static int warmed;
+
 /* On the disk of c, and nowhere else. */
 static const char *
 warm(const char *stem)
@@ -54,7 +56,8 @@ warm(const char *stem)
 	for (int k = 0; k < 2; k++)
 		expect_status(node_get(of[2], target), 200);
 	expect_hit(node_get(of[2], target));
-	wait_until(node_stat(of[2], "disk.objects") > 0);
+	node_expect_stat(of[2], "disk.objects", ++warmed);
+	node_expect_stat(of[2], "disk.pending_bytes", 0);
 	return target;
 }
 
@@ -103,7 +106,7 @@ SCENARIO(
 	start_warm();
 	const char *one = warm("one");
 	node_stop(of[2]);
-	expect_status(purge(of[1], one), 200);
+	node_purges_url(of[1], one);
 	engine_kill();
 	expect_status(purge(of[1], gone), 202);
 	node_restart(of[2], NULL);
@@ -178,7 +181,7 @@ SCENARIO("when the engine comes back in the middle, the journal is read, and dec
 {
 	start_warm();
 	node_stop(of[2]);
-	expect_status(purge(of[0], gone), 200);
+	node_purges_url(of[0], gone);
 	engine_pause();
 	node_pause(of[1]);
 	node_restart(of[2], NULL);

@@ -26,6 +26,12 @@ sum(const char *stat, int from)
 	return node_stat(of[from], stat) + node_stat(of[from + 1], stat);
 }
 
+static void
+expect_sum(const char *stat, int from, double value)
+{
+	nodes_expect_sum(of + from, 2, stat, value);
+}
+
 static bool
 all_are_across(const struct node *n)
 {
@@ -58,16 +64,16 @@ SCENARIO(
 	for (int i = 0; i < URLS; i++)
 		expect_answer(node_get(of[2 + i % 2], text("/%d", i)), 200, "hello");
 	expect_int(origin_requests(), URLS);
-	expect_int((int)sum("hops.zone_asked", 2), URLS);
-	expect_int((int)sum("hops.zone_answered", 2), URLS);
-	expect_int((int)sum("hops.asked", 0), URLS);
-	expect_int((int)sum("disk.objects", 2), 0);
-	expect_int((int)sum("admission.taken_over", 2), 0);
+	expect_sum("hops.zone_asked", 2, URLS);
+	expect_sum("hops.zone_answered", 2, URLS);
+	expect_sum("hops.asked", 0, URLS);
+	expect_sum("disk.objects", 2, 0);
+	expect_sum("admission.taken_over", 2, 0);
 	for (int i = 0; i < URLS; i++)
 		expect_answer(node_get(of[2 + (i + 1) % 2], text("/%d", i)), 200, "hello");
 	wait_until(sum("disk.objects", 2) == URLS);
-	expect_int((int)sum("hops.zone_asked", 2), URLS);
-	expect_int((int)sum("hops.zone_asked", 0), 0);
+	expect_sum("hops.zone_asked", 2, URLS);
+	expect_sum("hops.zone_asked", 0, 0);
 	expect_int(origin_requests(), URLS);
 	struct output o = node_command(of[0], NULL, NULL);
 	expect(strstr(o.out, "fra          a") && strstr(o.out, "ams          d"));
@@ -86,11 +92,11 @@ SCENARIO("of what varies another zone is asked for the variants that it has")
 		wait_until(*node_across(of[i], "/x"));
 	expect_answer(node_ask(of[2], "GET", "/x", langs[0]), 200, "hello");
 	expect_int(origin_requests(), 1);
-	expect_int((int)sum("hops.zone_answered", 2), 1);
+	expect_sum("hops.zone_answered", 2, 1);
 	/* By now this zone knows that it varies. */
 	expect_answer(node_ask(of[2], "GET", "/x", langs[1]), 200, "hello");
 	expect_int(origin_requests(), 2);
-	expect_int((int)sum("hops.zone_asked", 2), 1);
+	expect_sum("hops.zone_asked", 2, 1);
 	nodes_end();
 }
 
@@ -110,7 +116,7 @@ SCENARIO("a large body comes from another zone whole")
 	expect_status(a, 200);
 	expect(a.body_bytes == BYTES && is_pattern(a.body, 7, 0, BYTES));
 	expect_int(origin_requests(), before);
-	expect_int((int)sum("hops.zone_answered", 2), 1);
+	expect_sum("hops.zone_answered", 2, 1);
 	nodes_end();
 }
 
@@ -125,7 +131,7 @@ SCENARIO("another zone is not asked for what its digests do not have")
 	for (int i = 0; i < URLS; i++)
 		expect_answer(node_get(of[2], text("/%d", i)), 200, "hello");
 	expect_int(origin_requests(), 2 * URLS);
-	expect_int((int)sum("hops.zone_asked", 2), 0);
+	expect_sum("hops.zone_asked", 2, 0);
 	nodes_end();
 }
 
@@ -142,7 +148,7 @@ SCENARIO("a purge in one zone is one in all, whatever digests say")
 	for (int i = 0; i < URLS; i++)
 		expect_answer(node_get(of[2], text("/%d", i)), 200, "new");
 	expect(sum("hops.zone_in_vain", 2) > 0);
-	expect_int((int)sum("hops.zone_answered", 2), 1);
+	expect_sum("hops.zone_answered", 2, 1);
 	nodes_end();
 }
 
@@ -160,7 +166,7 @@ SCENARIO("a zone that is gone, or stands still, costs the other one a fetch from
 	for (int i = URLS / 2; i < URLS; i++)
 		expect_answer(node_get(of[2], text("/%d", i)), 200, "hello");
 	expect_int(origin_requests(), 2 * URLS);
-	expect_int((int)sum("hops.zone_answered", 2), 0);
+	expect_sum("hops.zone_answered", 2, 0);
 	if (kit_long()) { /* a lease */
 		nodes_wait(of[2], "c d");
 		wait_until(node_stat(of[2], "fleet.digests") == 0 &&

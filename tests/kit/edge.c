@@ -741,9 +741,8 @@ edge_wait_stat(const char *path, double value)
 	kit_wait_end(&w);
 }
 
-/* A number that may come down again; all others only grow. */
-static bool
-is_gauge(const char *path)
+bool
+stat_is_gauge(const char *path)
 {
 	static const char *const gauges[] = {
 		"connections.open", "disk.objects",	 "disk.pending_bytes",	  "disk.used_bytes",
@@ -765,7 +764,7 @@ edge_expect_stat(const char *path, double value)
 	snprintf(what, sizeof what, "%s to be %g", path, value);
 	struct kit_wait w = kit_wait_begin(NULL, 0, what);
 	for (; (last = edge_stat(path)) != value; kit_pause_since(w.begun_ms)) {
-		if (last > value && !is_gauge(path))
+		if (last > value && !stat_is_gauge(path))
 			fail("expected %s to be %g, it is %g", path, value, last);
 		kit_wait_is_at(&w, last);
 	}

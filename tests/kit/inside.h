@@ -44,6 +44,9 @@ void clock_goes_on(int64_t times);
 /* The environment that a proxy needs to live by the test's clock; false: there is none. */
 bool clock_is_lent(const char **preload, const char **shared);
 
+/* A number of /stats that may come down again; all others only grow. */
+bool stat_is_gauge(const char *path);
+
 void edge_on_fail(void (*line)(const char *)); /* hands over what helps to understand */
 /* It said that the disk has kept a write to the purge log for a second or more, or it did not come up
  * because it waits for the disk. */

@@ -466,6 +466,32 @@ node_stat(const struct node *n, const char *path)
 	return json_number_value(at);
 }
 
+void
+nodes_expect_sum(struct node *const *of, unsigned n, const char *path, double value)
+{
+	double sum;
+	char what[128];
+	snprintf(what, sizeof what, "%s to be %g", path, value);
+	struct kit_wait w = kit_wait_begin(NULL, 0, what);
+	for (;; kit_pause_since(w.begun_ms)) {
+		sum = 0;
+		for (unsigned i = 0; i < n; i++)
+			sum += node_stat(of[i], path);
+		if (sum == value)
+			break;
+		if (sum > value && !stat_is_gauge(path))
+			fail("expected %s to be %g, it is %g", path, value, sum);
+		kit_wait_is_at(&w, sum);
+	}
+	kit_wait_end(&w);
+}
+
+void
+node_expect_stat(struct node *n, const char *path, double value)
+{
+	nodes_expect_sum(&n, 1, path, value);
+}
+
 struct output
 node_command(const struct node *n, const char *a, const char *b)
 {
@@ -557,6 +583,20 @@ struct output
 node_purge(const struct node *n, const char *a, const char *b, const char *c)
 {
 	return node_twice(n, "purge", a, b, c);
+}
+
+void
+node_purges(const struct node *n, const char *query)
+{
+	enum { LONGEST_MS = 10000 };
+	struct answer a = node_admin(n, "POST", text("/purge?%s&wait=%d", query, LONGEST_MS));
+	expect_that(a.status == 200, "it is answered with %d: %s", a.status, a.body);
+}
+
+void
+node_purges_url(const struct node *n, const char *target)
+{
+	node_purges(n, text("url=http://example.com%s", target));
 }
 
 struct output

@@ -57,6 +57,10 @@ double node_share(const struct node *n, const char *of);
 /* GET or POST at its admin server. */
 struct answer node_admin(const struct node *n, const char *method, const char *target);
 double node_stat(const struct node *n, const char *path); /* "fleet.members" in /stats */
+/* Waits until it is that exactly; fails when it is more, if it is a number that only grows: much is counted a moment behind
+ * the answer. Of n nodes: their sum. */
+void node_expect_stat(struct node *n, const char *path, double value);
+void nodes_expect_sum(struct node *const *of, unsigned n, const char *path, double value);
 bool node_said(const struct node *n, const char *words);
 const char *node_id(const struct node *n);	/* as its members have it */
 const char *node_address(const struct node *n); /* where siblings ask it */
@@ -81,6 +85,9 @@ struct output
 node_command(const struct node *n, const char *a, const char *b); /* twice fleet A B */
 /* twice purge A [B] [C] at that node. */
 struct output node_purge(const struct node *n, const char *a, const char *b, const char *c);
+/* POST /purge?QUERY at that node: all nodes have it, and the journal, when this returns. */
+void node_purges(const struct node *n, const char *query);
+void node_purges_url(const struct node *n, const char *target); /* http://example.com/TARGET */
 /* The file of the fleet's secret, or another one. */
 const char *nodes_secret(bool ours);
 
