@@ -66,6 +66,7 @@ SCENARIO("errors of the last minute make it degraded, then failing, and are over
 	expect_int((int)edge_stat("health.level"), 0);
 	for (int i = 0; i < 3; i++)
 		get("/bad");
+	edge_expect_stat("status.5xx", 3); /* counted a moment behind the answer */
 	expect_first_line("degraded since", "30% of the answers of the last minute are errors");
 	expect((int)edge_stat("health.since_timestamp_s") > began);
 	expect(edge_stat("last_minute.failed_ratio") > 0.29);
@@ -78,6 +79,7 @@ SCENARIO("errors of the last minute make it degraded, then failing, and are over
 		      "degraded: 30% of the answers of the last minute are errors of 5xx\n");
 	for (int i = 0; i < 5; i++)
 		get("/bad");
+	edge_expect_stat("status.5xx", 8);
 	expect_first_line("failing since", "53% of the answers");
 	expect_int(healthz().status, 200); /* it still has what it keeps */
 	for (int s = 0; s < 62; s++)
@@ -94,6 +96,7 @@ SCENARIO("a 504 that a client asked for is no failure")
 	clock_advance(1500);
 	for (int i = 0; i < 9; i++)
 		expect_status(get_with(text("/%d", i), "Cache-Control: only-if-cached\r\n"), 504);
+	edge_expect_stat("requests.only_if_cached", 9);
 	expect_first_line("ok since", "");
 }
 
@@ -105,6 +108,7 @@ SCENARIO("an origin that is out is named to those who may see statistics, and to
 	origin_dies();
 	for (int i = 0; i < 6; i++)
 		get_with(text("/%d", i), text("X-Forwarded-For: 10.1.%d.1\r\n", i));
+	edge_expect_stat("status.5xx", 6);
 	expect_first_line("failing since", text("the only server of origins fails: %s is failing "
 						"(connect-failed)",
 						origin_url()));
