@@ -48,28 +48,38 @@ number(const json_t *answer, const char *key)
 	return json_integer_value(json_object_get(answer, key));
 }
 
-/* Both processes answer, one after the other; *last: the one that knows. */
+/* Both processes answer, one after the other. The old one knows that it is done, and the new one who has done it. */
 static json_t *
-await_end(const char *admin, json_int_t id, char *err, size_t err_bytes)
+await_end(const char *admin, const json_t *begun, char *err, size_t err_bytes)
 {
 	enum asked asked;
+	json_t *done = NULL; /* says the old one */
 	int64_t answered_ms = now_ms();
 	while (now_ms() - answered_ms < ANSWER_S * 1000) {
 		json_t *a = ask(admin, false, &asked, err, err_bytes);
-		if (a)
-			answered_ms = now_ms();
-		bool other = a && number(a, "id") != id;
-		if (a && !other && strcmp(text(a, "state"), "running") != 0)
-			return a;
-		json_decref(a);
+		bool other = a && number(a, "id") != number(begun, "id");
+		bool runs = a && strcmp(text(a, "state"), "running") == 0;
 		if (other) {
 			snprintf(err, err_bytes,
 				 "%s answers for another upgrade, or was started anew", admin);
-			return NULL;
+			json_decref(a);
+			return done;
 		}
+		if (a && !runs &&
+		    (strcmp(text(a, "state"), "done") != 0 ||
+		     number(a, "pid") != number(begun, "pid"))) {
+			json_decref(done);
+			return a;
+		}
+		if (a && !done)
+			answered_ms = now_ms();
+		if (a && !runs && !done)
+			done = a;
+		else
+			json_decref(a);
 		nanosleep(&(struct timespec){.tv_nsec = ASK_EVERY_MS * 1000000L}, NULL);
 	}
-	return NULL;
+	return done;
 }
 
 static int
@@ -83,7 +93,7 @@ upgrade(const char *admin)
 		return asked == ASK_MALFORMED ? CLI_USAGE : CLI_FAILED;
 	}
 	json_int_t before = number(begun, "pid");
-	json_t *end = await_end(admin, number(begun, "id"), err, sizeof(err));
+	json_t *end = await_end(admin, begun, err, sizeof(err));
 	bool fine = end && strcmp(text(end, "state"), "done") == 0;
 	if (fine && number(end, "pid") != before)
 		printf("process %lld (twice %s) has taken the place of process %lld (twice %s)\n",

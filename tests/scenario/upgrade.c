@@ -1411,3 +1411,25 @@ SCENARIO("a process that was followed ends at the second signal, whoever still d
 	client_close(c);
 	expect_hit(get("/big"));
 }
+
+static const char *
+told(const char *state, int pid)
+{
+	return text(
+		"{\"id\": 1, \"state\": \"%s\", \"reason\": \"\", \"pid\": %d, \"version\": \"%d.0\"}",
+		state, pid, pid);
+}
+
+SCENARIO(
+	"twice upgrade names the new process, though the old one may be the first to say that it is done")
+{
+	origin_says("/upgrade", .body = told("running", 1)); /* the origin is both of them */
+	origin_says("/upgrade", .body = told("running", 1));
+	origin_says("/upgrade", .body = told("done", 1));
+	origin_says("/upgrade", .body = told("done", 2));
+	struct output o =
+		program(edge_binary(), "upgrade", "--admin", text("127.0.0.1:%u", origin_port()));
+	expect_text(o.out, "process 2 (twice 2.0) has taken the place of process 1 (twice 1.0)\n");
+	expect_int(o.status, 0);
+	expect_int(origin_requests(), 4);
+}
