@@ -635,6 +635,22 @@ run_program(const char *const *argv)
 	return (struct output){kit_reap(pid, -1), h[0].p, h[1].p, h[0].n};
 }
 
+uint64_t
+kit_not_taken(unsigned port)
+{
+	char line[512];
+	unsigned at, waiting;
+	uint64_t n = 0;
+	FILE *f = fopen("/proc/net/tcp", "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%*d: %*8x:%4x %*8x:%*4x %*2x %8x:", &at, &waiting) == 2 &&
+		    at == port)
+			n += waiting;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 int
 kit_connects_in_vain(const char *address, unsigned port)
 {

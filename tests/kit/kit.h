@@ -131,6 +131,8 @@ struct output {
 /* Runs a program found on PATH; its output is kept. */
 struct output run_program(const char *const *argv);
 #define program(...) run_program((const char *const[]){__VA_ARGS__, NULL})
+/* Bytes that were sent from that port of this machine and are not taken: their readers have no room for them. */
+uint64_t kit_not_taken(unsigned port);
 /* How many sockets of this machine have asked that address for a connection, and hear nothing. */
 int kit_connects_in_vain(const char *address, unsigned port);
 void needs(const char *program); /* skips the scenario when it is not installed */
