@@ -102,13 +102,13 @@ SCENARIO("of what varies another zone is asked for the variants that it has")
 
 SCENARIO("a large body comes from another zone whole")
 {
-	enum { BYTES = 5 << 20 };
+	enum { BYTES = 5 << 20, OBJECTS = 5 + 1 }; /* and the head */
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 7, .etag = "\"v\"",
 		    .ranges = true);
 	start_all();
 	for (int i = 0; i < 2; i++)
 		expect_status(node_get(of[i], "/big"), 200);
-	wait_until(sum("disk.objects", 0) > 0);
+	expect_sum("disk.objects", 0, OBJECTS);
 	for (int i = 2; i < NODES; i++)
 		wait_until(*node_across(of[i], "/big"));
 	int before = origin_requests();

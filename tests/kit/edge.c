@@ -745,8 +745,9 @@ bool
 stat_is_gauge(const char *path)
 {
 	static const char *const gauges[] = {
-		"connections.open", "disk.objects",	 "disk.pending_bytes",	  "disk.used_bytes",
-		"flights.",	    "http2.connections", "origin.active_fetches", "tunnels.open"};
+		"connections.open",	 "disk.objects", "disk.pending_bytes",
+		"disk.used_bytes",	 "flights.",	 "http2.connections",
+		"origin.active_fetches", "ram.objects",	 "tunnels.open"};
 	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
 		size_t n = strlen(gauges[i]);
 		if (gauges[i][n - 1] == '.' ? strncmp(path, gauges[i], n) == 0
