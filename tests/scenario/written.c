@@ -23,7 +23,7 @@ SCENARIO("what is written is at most a twentieth more than what is admitted")
 	ask_for_all();
 	ask_for_all();
 	edge_wait_stat("disk.admitted_bytes", (double)URLS * BYTES);
-	edge_wait_stat("disk.written_bytes", (double)URLS * BYTES);
+	edge_expect_stat("disk.pending_bytes", 0); /* what was admitted last is written, too */
 	double more = edge_stat("disk.write_amplification");
 	note("%.0f bytes admitted, %.0f written", edge_stat("disk.admitted_bytes"),
 	     edge_stat("disk.written_bytes"));
