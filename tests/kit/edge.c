@@ -727,6 +727,49 @@ edge_stat(const char *path)
 	return x;
 }
 
+static uint64_t
+proc_number(const char *file, const char *line)
+{
+	FILE *f = fopen(text("/proc/%d/%s", (int)edge.pid, file), "r");
+	char buf[256];
+	unsigned long long n = 0;
+	while (f && fgets(buf, sizeof buf, f))
+		if (strncmp(buf, line, strlen(line)) == 0)
+			n = strtoull(buf + strlen(line), NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool
+sleeps(const char *thread)
+{
+	const char *behind_name = strrchr(thread_says(thread, "stat"), ')');
+	return !behind_name || behind_name[1] != ' ' || !strchr("RD", behind_name[2]);
+}
+
+static uint64_t
+times_slept(const char *thread)
+{
+	return proc_number(text("task/%s/status", thread), "voluntary_ctxt_switches:");
+}
+
+/* A request is counted at the beginning of a turn of its worker, which may stand still in it for a while. Each
+ * worker has ended its turn when it sleeps, or has slept since. */
+static void
+await_turns(void)
+{
+	DIR *d = opendir(text("/proc/%d/task", (int)edge.pid));
+	for (struct dirent *e; d && (e = readdir(d));) {
+		if (strcmp(thread_says(e->d_name, "comm"), "worker") != 0)
+			continue;
+		uint64_t before = times_slept(e->d_name);
+		wait_until(sleeps(e->d_name) || times_slept(e->d_name) != before);
+	}
+	if (d)
+		closedir(d);
+}
+
 void
 edge_wait_stat(const char *path, double value)
 {
@@ -739,6 +782,8 @@ edge_wait_stat(const char *path, double value)
 	for (; (last = edge_stat(path)) < value; kit_pause_since(w.begun_ms))
 		kit_wait_is_at(&w, last);
 	kit_wait_end(&w);
+	if (strcmp(path, "requests.total") == 0)
+		await_turns();
 }
 
 bool
@@ -772,26 +817,11 @@ edge_expect_stat(const char *path, double value)
 	kit_wait_end(&w);
 }
 
-/* Followers of flights have no number of their own: a request is counted when its head is
- * understood, and on a miss it joins before its worker does anything else. */
+/* A request is counted when its head is understood, and on a miss it joins, or is asked for, in the same turn. */
 void
 edge_wait_requests(int n)
 {
 	edge_wait_stat("requests.total", n);
-}
-
-static uint64_t
-proc_number(const char *file, const char *line)
-{
-	FILE *f = fopen(text("/proc/%d/%s", (int)edge.pid, file), "r");
-	char buf[256];
-	unsigned long long n = 0;
-	while (f && fgets(buf, sizeof buf, f))
-		if (strncmp(buf, line, strlen(line)) == 0)
-			n = strtoull(buf + strlen(line), NULL, 10);
-	if (f)
-		fclose(f);
-	return n;
 }
 
 uint64_t

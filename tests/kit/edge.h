@@ -71,7 +71,9 @@ const char *edge_cache_dir(void);
 struct answer edge_purge(const char *query);	     /* POST /purge?query to admin */
 double edge_stat(const char *path);		     /* "disk.written_bytes" in GET /stats */
 void edge_wait_stat(const char *path, double value); /* until it is at least value */
-void edge_wait_requests(int n); /* until so many requests were understood since its start */
+/* Until so many requests were understood since its start, and what could be done with them at once is done: a miss
+ * has joined another, or asks. */
+void edge_wait_requests(int n);
 /* Waits until it is that exactly; fails when it is more, if it is a number that only grows. */
 void edge_expect_stat(const char *path, double value);
 

@@ -49,7 +49,7 @@ expect_sums(void)
 		   sum_of("admission", verdicts, VERDICTS) >= sent);
 	expect_int((long long)sum_of("requests", outcomes, OUTCOMES), sent);
 	expect_int((long long)sum_of("admission", verdicts, VERDICTS), sent);
-	expect_int((long long)edge_stat("origin.requests"), origin_requests());
+	wait_until((int)edge_stat("origin.requests") == origin_requests());
 }
 
 static void

@@ -42,8 +42,8 @@ play(size_t from, const char *range, size_t n)
 	return n;
 }
 
-SCENARIO_IN(
-	20, /* its clients read little at a time: the kernel asks them for room by a timer */
+/* Its clients read little at a time: the kernel asks them for room by a timer. */
+SCENARIO(
 	"a player that probes, plays, seeks and leaves each time fetches little more than it takes")
 {
 	enum { SEEKS = 20, TAKES = 300000 };

@@ -48,6 +48,7 @@ run(int sightings)
 			     plays++, sightings));
 	asked_before = origin_requests();
 	play();
+	edge_expect_stat("connections.open", 0); /* so that all answers are counted */
 	edge_expect_stat("origin.active_fetches",
 			 0); /* a slice is fetched to its end behind its client */
 	edge_expect_stat("flights.active", 0);

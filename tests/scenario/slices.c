@@ -193,6 +193,7 @@ SCENARIO("one byte costs one slice at most, and once")
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 5; i++)
 			get_range("/film", (size_t)i * MIB + 77, 1);
+	edge_expect_stat("flights.active", 0); /* a slice comes to its end behind its client */
 	expect_between(fetched_mib(), 4, 5.01);
 	expect_between(origin_requests(), 5, 6);
 	edge_expect_stat("disk.objects", 0); /* nobody asked for the first byte */

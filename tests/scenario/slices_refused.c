@@ -36,7 +36,7 @@ try_film(struct client *c)
 }
 
 /* The first slice is here, the second one comes, and what says why not is the answer to the question for
- * the third, `times` times. Asked for at the second `asked` time. */
+ * the third, `times` times. It has been said, for the time until the next question counts from there. */
 static struct client *
 begin_film(const struct say *refusal, int times)
 {
@@ -51,6 +51,8 @@ begin_film(const struct say *refusal, int times)
 	struct client *c = client_open();
 	client_request(c, "GET", "/film", NULL);
 	origin_wait_requests(3);
+	wait_until(origin_request(2)->answered &&
+		   (!r.raw || origin_has_closed(origin_request(2)->connection)));
 	return c;
 }
 

@@ -91,6 +91,21 @@ count_said(const char *words)
 	return n;
 }
 
+/* All that was said to it before has been noted. */
+static void
+hear_out(void)
+{
+	static int times;
+	struct sockaddr_un at;
+	socklen_t n = sizeof at;
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	expect(getsockname(boss.fd, (struct sockaddr *)&at, &n) == 0);
+	expect(sendto(fd, "OWN", 3, 0, (struct sockaddr *)&at, n) == 3);
+	close(fd);
+	times++;
+	wait_until(count_said("OWN\n") >= times);
+}
+
 static void
 wait_said(const char *words, int times)
 {
@@ -194,6 +209,7 @@ SCENARIO("a worker that stands still ends the supervisor's patience, though the 
 	while (waitpid(worker, &status, __WALL) < 0 && errno == EINTR)
 		;
 	wait_until(edge_said("has been stuck for"));
+	hear_out();
 	int before = count_said("WATCHDOG=1");
 	double then = edge_stat("uptime_s");
 	wait_until(edge_stat("uptime_s") > then + 1); /* in which it looks five times */
@@ -398,6 +414,8 @@ SCENARIO("a process that was followed does not say that the one behind it lives"
 	pthread_mutex_lock(&boss.lock);
 	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
 	pthread_mutex_unlock(&boss.lock);
+	clock_settle();
+	hear_out();
 	expect_int(kill(pid, SIGSTOP), 0);
 	int before = count_said("WATCHDOG=1");
 	for (int i = 0; i < 5; i++) /* times that either would look */
@@ -462,7 +480,7 @@ SCENARIO("it keeps no socket of an entry that a reload takes away, or of a reloa
 				    stays, opens, many),
 			       2);
 	expect_that(strstr(said, "listen: cannot listen on '127.0.0."), "%s", said);
-	expect(count_said(text("\nFDNAME=twice-127.0.0.1-%u", opens)) >= 2);
+	wait_said(text("\nFDNAME=twice-127.0.0.1-%u", opens), 2);
 	wait_said(text("FDSTOREREMOVE=1\nFDNAME=twice-127.0.0.1-%u", opens), 1);
 	leave_descriptors(100);
 	struct client *c = client_open_to(stays);
@@ -567,6 +585,7 @@ SCENARIO("it hears of the entries of a new process only when that has the old on
 	expect_int(sscanf(strstr(boss.said, "MAINPID="), "MAINPID=%d", &pid), 1);
 	pthread_mutex_unlock(&boss.lock);
 	edge_becomes(pid, 0);
+	hear_out();
 	expect_int(count_kept("FDSTORE=1", comes), 2); /* two workers' */
 	expect(count_kept("FDSTOREREMOVE=1", goes) > 0);
 	expect_int(count_kept("FDSTORE=1", stays), 2);

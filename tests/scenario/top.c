@@ -40,7 +40,7 @@ SCENARIO("the most frequent URLs and hosts are told, and whose bytes are refused
 	get("/once");
 	get("/once");
 	edge_wait_stat("status.2xx", 20); /* counted when an answer has ended */
-	expect_int((long long)edge_stat("admission.first_sight"), 8);
+	edge_expect_stat("admission.first_sight", 8);
 	expect_int(share("urls", "http://example.com/news/popular"), 60);
 	expect_int(share("urls", "http://example.com/images/3?x=1"), 5);
 	expect_int(share("hosts", "example.com"), 100);

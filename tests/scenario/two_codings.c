@@ -64,7 +64,7 @@ SCENARIO("codings of one version with different bytes are kept apart from then o
 	fetch_both("/x");
 	edge_expect_stat("packing.differing", 1);
 	edge_expect_stat("packing.compared", 1);
-	expect(edge_said("the origin's answers for http://example.com/x as br and as gzip"));
+	wait_until(edge_said("the origin's answers for http://example.com/x as br and as gzip"));
 	/* Each class has its own by now, and is sent it as it came. */
 	expect_answer(get("/x"), 200, "plain");
 	uncoded_expect(get_with("/x", takes_br), "br", p, SIZE);
@@ -154,7 +154,7 @@ SCENARIO("what strong validators do not call one version is not compared, nor wh
 	fetch_both("/date/");
 	edge_expect_stat("packing.differing", 1);
 	edge_expect_stat("packing.compared", 1);
-	expect(edge_said("/date/ as br and as gzip"));
+	wait_until(edge_said("/date/ as br and as gzip"));
 	fetch_both("/cut/"); /* behind the others: pairs are compared one at a time */
 	wait_until(edge_stat("packing.waiting") == 0);
 	edge_expect_stat("packing.compared", 1);
