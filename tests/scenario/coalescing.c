@@ -375,7 +375,7 @@ SCENARIO("late clients of a large body wait for the one who stores it, when its 
 	call[0] = call_get("/big");
 	barrier_arrivals(end, 1);
 	/* One that reads nothing does not hold up the others. */
-	struct client *idle = client_open_narrow();
+	struct client *idle = client_open();
 	client_request(idle, "GET", "/big", NULL);
 	for (int i = 1; i < N; i++)
 		call[i] = call_get("/big");
