@@ -66,6 +66,7 @@ SCENARIO("errors of the last minute make it degraded, then failing, and are over
 	expect_int((int)edge_stat("health.level"), 0);
 	for (int i = 0; i < 3; i++)
 		get("/bad");
+	clock_settle(); /* an answer is counted when it has been sent */
 	expect_first_line("degraded since", "30% of the answers of the last minute are errors");
 	expect((int)edge_stat("health.since_timestamp_s") > began);
 	expect(edge_stat("last_minute.failed_ratio") > 0.29);
@@ -78,6 +79,7 @@ SCENARIO("errors of the last minute make it degraded, then failing, and are over
 		      "degraded: 30% of the answers of the last minute are errors of 5xx\n");
 	for (int i = 0; i < 5; i++)
 		get("/bad");
+	clock_settle();
 	expect_first_line("failing since", "53% of the answers");
 	expect_int(healthz().status, 200); /* it still has what it keeps */
 	for (int s = 0; s < 62; s++)
