@@ -102,6 +102,7 @@ SCENARIO("what counts as written agrees with the operating system")
 			 edge_stat("disk.objects") + edge_stat("disk.evicted_objects") >= i + 1));
 	/* Objects gathered in memory reach the disk sooner or later; both counts then agree. */
 	wait_until(edge_stat("disk.written_bytes") - ours >= (double)N * BYTES * 0.9);
+	edge_expect_stat("disk.pending_bytes", 0); /* nothing is written between the two looks */
 	double ours_now = edge_stat("disk.written_bytes") - ours,
 	       os_now = (double)edge_written_os() - os;
 	if (os_now == 0)
