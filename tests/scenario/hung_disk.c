@@ -28,7 +28,8 @@ fill_with(const char *yaml)
 	for (int i = 0; i < N; i++)
 		get(text("/o/%d", i));
 	edge_wait_stat("disk.objects", N);
-	edge_expect_stat("disk.pending_bytes", 0); /* no batch waits in memory, to be written in a second */
+	/* No batch waits in memory, to be written in a second. */
+	edge_expect_stat("disk.pending_bytes", 0);
 }
 
 static void
