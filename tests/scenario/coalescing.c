@@ -398,7 +398,8 @@ SCENARIO("late clients of a large body do not wait for one who makes its end han
 	enum { BYTES = 48 << 20, PATIENCE_MS = 1000, STEP_MS = 250 };
 	enum {
 		UNKNOWN_MS = 2000
-	}; /* where no answer has come, or all at once: a fifth of timeouts.coalesce */
+	};	      /* where no answer has come, or all at once: a fifth of timeouts.coalesce */
+	by_h1_only(); /* the origin knows the field by its capital letters */
 	struct barrier *never = barrier_new();
 	origin_says("/big", .fields = FRESH, .pattern_bytes = BYTES, .seed = 5, .hold_body = never,
 		    .hold_at = 40 << 20, .hold_for = "X-Evil");
