@@ -36,7 +36,8 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	struct door {
-		int fd; /* -1: it refuses */
+		int fd;	    /* -1: it refuses */
+		int holder; /* keeps the port meanwhile; 0: there is none */
 		unsigned port;
 		in_addr_t address; /* 0: 127.0.0.1 */
 		char *url;
@@ -544,9 +545,9 @@ listen_at(struct door *d, int fd)
 		fail("no thread");
 }
 
-/* False: its port is taken, or something else is wrong (errno). */
-static bool
-try_door(struct door *d)
+/* A socket with the address and port of the door, which is told what it is if it had none; -1: errno says why not. */
+static int
+bound(struct door *d)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
 				.sin_port = htons((uint16_t)d->port),
@@ -555,13 +556,48 @@ try_door(struct door *d)
 	socklen_t n = sizeof a;
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(fd, 1024) < 0 ||
+	if (bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0) {
+		close(fd);
+		return -1;
+	}
+	d->port = ntohs(a.sin_port);
+	d->address = a.sin_addr.s_addr;
+	return fd;
+}
+
+/* The port stays the door's while nobody listens there: the kernel gives it to nobody who asks for any as long as
+ * a socket is bound to it that never listens. */
+static bool
+hold_port(struct door *d)
+{
+	int fd = d->holder ? d->holder : bound(d);
+	d->holder = fd < 0 ? 0 : fd;
+	return d->holder;
+}
+
+static void
+let_port_go(struct door *d)
+{
+	if (d->holder)
+		close(d->holder);
+	d->holder = 0;
+	d->port = 0;
+}
+
+/* False: its port is taken, or something else is wrong (errno). */
+static bool
+try_door(struct door *d)
+{
+	int fd = hold_port(d) ? bound(d) : -1;
+	if (fd < 0)
+		return false;
+	if (listen(fd, 1024) < 0) {
 		close(fd);
 		return false;
 	}
-	d->port = ntohs(a.sin_port);
-	d->url = text("%s://%s:%u", origin.tls ? "https" : "http", inet_ntoa(a.sin_addr), d->port);
+	d->url = text("%s://%s:%u", origin.tls ? "https" : "http",
+		      inet_ntoa((struct in_addr){d->address}), d->port);
 	listen_at(d, fd);
 	return true;
 }
@@ -628,7 +664,8 @@ origin_door_at(unsigned i, const char *address)
 		if (tries == 20)
 			fail("the origin cannot listen at %s: %s", address, strerror(errno));
 		origin_door_dies(0);
-		origin.doors[0].port = 0;
+		let_port_go(&origin.doors[0]);
+		let_port_go(d);
 		open_door(&origin.doors[0]);
 		d->port = origin.doors[0].port;
 	}

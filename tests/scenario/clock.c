@@ -78,6 +78,7 @@ SCENARIO("an idle connection is closed when the clock says so, and not before")
 SCENARIO("a clock that runs makes an answer age by itself, and fast if it is told so")
 {
 	clock_hold();
+	origin_says("/x", .fields = "Cache-Control: max-age=100000\r\n", .body = "hello");
 	begin();
 	expect_status(get("/x"), 200);
 	clock_run(100);

@@ -21,6 +21,7 @@ SCENARIO("a body that breaks off is completed, for its followers too, and stored
 		    .cut = true, .cut_at = CUT, .hold_head = go);
 	origin_says("/x", .fields = FRESH, .etag = "\"1\"", .pattern_bytes = BYTES, .seed = 4,
 		    .ranges = true);
+	clock_hold(); /* followers wait for their leader */
 	edge_start();
 	struct call *calls[N];
 	for (int i = 0; i < N; i++)

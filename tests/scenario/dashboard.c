@@ -109,7 +109,8 @@ SCENARIO_IN(90, "a banner says that an origin is out, and that twice does not an
 {
 	needs("chromium");
 	edge_yaml("origins:\n  - url: http://127.0.0.1:1\n");
-	edge_start();
+	/* The page asks at that port when the proxy has ended. */
+	edge_start("--admin", text("127.0.0.1:%u", edge_reserve_port()));
 	for (int i = 0; i < 5; i++)
 		get("/x");
 	browser_open(text("http://127.0.0.1:%u/", edge_admin_port()));

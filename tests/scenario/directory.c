@@ -102,6 +102,7 @@ SCENARIO("what counts as written agrees with the operating system")
 			 edge_stat("disk.objects") + edge_stat("disk.evicted_objects") >= i + 1));
 	/* Objects gathered in memory reach the disk sooner or later; both counts then agree. */
 	wait_until(edge_stat("disk.written_bytes") - ours >= (double)N * BYTES * 0.9);
+	edge_expect_stat("disk.pending_bytes", 0); /* nothing is written between the two looks */
 	double ours_now = edge_stat("disk.written_bytes") - ours,
 	       os_now = (double)edge_written_os() - os;
 	if (os_now == 0)
@@ -109,7 +110,7 @@ SCENARIO("what counts as written agrees with the operating system")
 	expect_between(ours_now / os_now, 0.9, 1.1);
 }
 
-/* A file system of its own; unmounted later, should the scenario not get to it. */
+/* A file system of its own; unmounted when the scenario is over, should it not get to it. */
 static char *
 small_disk(const char *size)
 {
@@ -120,7 +121,9 @@ small_disk(const char *size)
 	struct output o = program("mount", "-t", "tmpfs", "-o", size, "tmpfs", mount);
 	if (o.status != 0)
 		skip("cannot mount a tmpfs here: %s", o.err);
-	program("sh", "-c", text("(sleep 100; umount -l %s) >/dev/null 2>&1 &", mount));
+	program("sh", "-c",
+		text("(while kill -0 %d; do sleep 1; done; umount -l %s) >/dev/null 2>&1 &",
+		     (int)getpid(), mount));
 	return mount;
 }
 

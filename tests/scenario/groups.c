@@ -113,6 +113,7 @@ SCENARIO("a server that answers 503 five times in a row is left alone, and /stat
 {
 	all_say(1, 2);
 	origin_says("@1/x", .status = 503, NO_STORE, .body = "busy");
+	clock_hold(); /* it is left alone for a second */
 	edge_start_yaml(text("origins:\n%s", group("web", 1, 2, "    balance: order\n")));
 	for (int i = 0; i < 5; i++)
 		expect_answer(get("/x"), 503, "busy");
@@ -213,6 +214,7 @@ SCENARIO(
 SCENARIO("one server of two is asked all the same when both are dead, and known when it is back")
 {
 	all_say(1, 2);
+	clock_hold();
 	edge_start_yaml(text("origins:\n%s", group("web", 1, 2, "    balance: order\n")));
 	origin_door_dies(1);
 	origin_door_dies(2);

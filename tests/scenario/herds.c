@@ -337,6 +337,7 @@ read_beside(const char *path, struct say evil, const struct say *well, size_t se
 	origin_says("/warm", .fields = NO_STORE, .body = "x");
 	origin_script(path, &evil);
 	origin_script(path, well);
+	clock_hold(); /* until all have joined: who waits asks for another one after a second */
 	edge_start();
 	get("/warm");
 	struct client *leader = client_open();
@@ -347,6 +348,7 @@ read_beside(const char *path, struct say evil, const struct say *well, size_t se
 		client_request(readers[i], "GET", path, text("X-Client: %d\r\n", i));
 	}
 	edge_wait_stat("requests.joined", N);
+	clock_run(1);
 	if (evil.cut)
 		barrier_open(never);
 	for (int i = 0; i < N && sent; i++) { /* what has come goes to everybody */
@@ -498,11 +500,14 @@ SCENARIO("followers of a second fetch that comes when the first has landed are a
 	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_head = second);
 	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .times = N);
 	edge_yaml("admission:\n  sightings: 1\n");
+	clock_hold();
 	edge_start("--memory", "1MiB");
 	get("/warm");
 	struct call *leader = call_with("GET", "/x", "X-Evil: 1\r\n", NULL), *calls[N];
 	barrier_arrivals(first, 1);
 	struct call *tries = call_with("GET", "/x", "X-Tries: 1\r\n", NULL);
+	edge_wait_stat("requests.joined", 1);
+	clock_advance(1000 + TICK_MS);
 	barrier_arrivals(second, 1);
 	for (int i = 0; i < N; i++)
 		calls[i] = call_with("GET", "/x", text("X-Client: %d\r\n", i), NULL);

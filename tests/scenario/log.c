@@ -286,7 +286,8 @@ SCENARIO("SIGQUIT finishes open requests, as SIGTERM does")
 SCENARIO("twice stats --watch repeats the report")
 {
 	origin_says("*", .fields = "Cache-Control: max-age=60\r\n", .body = "hello");
-	edge_start();
+	/* It asks at that port when the proxy has ended. */
+	edge_start("--admin", text("127.0.0.1:%u", edge_reserve_port()));
 	get("/x");
 	FILE *f = popen(text("exec %s stats --watch --admin 127.0.0.1:%u 2>&1", edge_binary(),
 			     edge_admin_port()),
