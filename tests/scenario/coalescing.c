@@ -135,6 +135,7 @@ SCENARIO("the leader's client goes away: its followers still get the whole body"
 	struct barrier *half = barrier_new();
 	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .hold_body = half,
 		    .hold_at = BYTES / 2);
+	clock_hold();
 	edge_start();
 	struct client *leader = client_open();
 	client_request(leader, "GET", "/x", NULL);
@@ -154,6 +155,7 @@ SCENARIO("the leader's fetch fails before the head: followers are answered, not 
 	struct barrier *go = barrier_new();
 	origin_says("/x", .raw = "HTTP/1.1 200", .hold_head = go);
 	origin_says("/x", .fields = FRESH, .body = "well");
+	clock_hold();
 	edge_start();
 	struct call *leader = call_get("/x"), *follower = call_get("/x");
 	edge_wait_requests(2);
@@ -234,6 +236,7 @@ SCENARIO("a Range follower gets its bytes out of the whole that arrives")
 	struct barrier *half = barrier_new();
 	origin_says("/x", .fields = FRESH, .pattern_bytes = BYTES, .seed = 3, .hold_body = half,
 		    .hold_at = BYTES / 2);
+	clock_hold();
 	edge_start();
 	struct call *a = call_get("/x");
 	origin_wait_requests(1);
@@ -274,6 +277,7 @@ SCENARIO("followers of a flight with an Age get one that has grown with it, once
 {
 	struct barrier *go = barrier_new();
 	origin_says("/x", .fields = FRESH "Age: 100\r\n", .body = "hello", .hold_head = go);
+	clock_hold();
 	edge_start();
 	int64_t begun = kit_now_ms();
 	struct call *a = call_get("/x");

@@ -161,6 +161,7 @@ SCENARIO("who waited for another variant finds the marker")
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .etag = "\"a-rather-long-one\"",
 		    .body = "one", .hold_head = go);
 	origin_says("/v", .fields = FRESH "Vary: X-Kind\r\n", .body = "two");
+	clock_hold(); /* a follower asks for itself after a second or two */
 	edge_start();
 	struct call *one = call_with("GET", "/v", "X-Kind: 1\r\n", NULL);
 	origin_wait_requests(1);
@@ -180,6 +181,7 @@ SCENARIO("who waits for a variant that turns out to vary on more asks for its ow
 	origin_says("/v", .fields = FRESH "Vary: A\r\n", .body = "zero");
 	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "one", .hold_head = go);
 	origin_says("/v", .fields = FRESH "Vary: A, B\r\n", .body = "two");
+	clock_hold(); /* a follower asks for itself after a second or two */
 	edge_start();
 	get_with("/v", "A: 1\r\n");
 	struct call *one = call_with("GET", "/v", "A: 2\r\nB: 1\r\n", NULL);
