@@ -32,7 +32,7 @@ ping(struct client *c)
 	expect(h2_raw_wait(c, H2_PING, 0, p, 8));
 }
 
-/* What they say is not what they bring: each is answered as too large, or refused where more of them come at once than a
+/* They say more than they bring: each is answered as too large, or refused where more of them come at once than a
  * connection may hold. */
 SCENARIO("heads of a few bytes each, as long as may be: none but the first is more than an error")
 {
