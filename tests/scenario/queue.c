@@ -501,6 +501,7 @@ SCENARIO("uploads that drip give connections to clients that have fewer")
 {
 	enum { BEGUN = 80000 };
 	struct client *c[2];
+	size_t n = 0;
 	clock_hold();
 	origin_says("*", NO_STORE, .body = "x");
 	start(4, "");
@@ -512,6 +513,9 @@ SCENARIO("uploads that drip give connections to clients that have fewer")
 	}
 	client_from("127.0.0.3");
 	origin_wait_requests(2);
+	/* Bytes that come when a client was waited for already speak for its pace. */
+	for (unsigned i = 0; i < 2; i++)
+		wait_until((origin_wire(i, &n), n >= BEGUN + origin_request(0)->head_bytes));
 	clock_advance(1000);
 	struct client *other = client_open();
 	client_from(NULL);
