@@ -1325,6 +1325,8 @@ parent_of(pid_t pid)
 SCENARIO("a new process that is killed right behind the upgrade loses no listener, and no client")
 {
 	struct barrier *go = barrier_new();
+	by_http_only(); /* a client that nobody accepts speaks neither TLS nor HTTP/2 */
+	by_h1_only();
 	origin_says("/slow", .fields = FRESH, .body = "slow", .hold_head = go);
 	origin_says("*", .fields = FRESH, .body = "hello");
 	start_by_link();
@@ -1370,6 +1372,7 @@ SCENARIO(
 SCENARIO("a purge that waits for a new process that dies is answered at once, and nothing spins")
 {
 	enum { FORGET = 10 };
+	by_h1_only(); /* by HTTP/2 a connection is told to end when another process serves */
 	origin_says("*", .fields = FRESH, .body = "hello");
 	edge_yaml(EDGE_CACHE("  purge_from: [ 127.0.0.1 ]\n"));
 	start_by_link();
