@@ -53,27 +53,26 @@ static json_t *
 await_end(const char *admin, const json_t *begun, char *err, size_t err_bytes)
 {
 	enum asked asked;
-	json_t *done = NULL; /* says the old one */
+	json_t *done = NULL; /* the old one's word, without the pid of the new one */
 	int64_t answered_ms = now_ms();
 	while (now_ms() - answered_ms < ANSWER_S * 1000) {
 		json_t *a = ask(admin, false, &asked, err, err_bytes);
-		bool other = a && number(a, "id") != number(begun, "id");
-		bool runs = a && strcmp(text(a, "state"), "running") == 0;
-		if (other) {
+		const char *state = a ? text(a, "state") : "";
+		bool by_old =
+			strcmp(state, "done") == 0 && number(a, "pid") == number(begun, "pid");
+		if (a && number(a, "id") != number(begun, "id")) {
 			snprintf(err, err_bytes,
 				 "%s answers for another upgrade, or was started anew", admin);
 			json_decref(a);
 			return done;
 		}
-		if (a && !runs &&
-		    (strcmp(text(a, "state"), "done") != 0 ||
-		     number(a, "pid") != number(begun, "pid"))) {
+		if (a && !by_old && strcmp(state, "running") != 0) {
 			json_decref(done);
 			return a;
 		}
 		if (a && !done)
 			answered_ms = now_ms();
-		if (a && !runs && !done)
+		if (by_old && !done)
 			done = a;
 		else
 			json_decref(a);
