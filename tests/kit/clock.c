@@ -132,9 +132,8 @@ clock_goes_on(int64_t times)
 		begin_era(times, 0);
 }
 
-/* Of a thread: 'R', 'S', ...; 'X' when it is gone. Adds to *slept how often it has gone to sleep. */
-static char
-state_of(int pid, int tid, uint64_t *slept)
+char
+clock_thread_state(int pid, int tid, uint64_t *slept)
 {
 	static const char STATE[] = "State:", SLEPT[] = "voluntary_ctxt_switches:";
 	char line[512], path[64], state = 'X';
@@ -168,7 +167,7 @@ is_at_rest(int pid, int tid, int64_t now_ns, uint64_t *slept)
 {
 	uint64_t n = 0;
 	int64_t until = waits_until(tid);
-	char state = state_of(pid, tid, &n);
+	char state = clock_thread_state(pid, tid, &n);
 	if (strchr("ZXTt", state))
 		return true;
 	if (state != 'S' || (until != CLOCK_AT_WORK && until <= now_ns) ||

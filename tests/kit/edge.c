@@ -727,31 +727,12 @@ edge_stat(const char *path)
 	return x;
 }
 
-static uint64_t
-proc_number(const char *file, const char *line)
-{
-	FILE *f = fopen(text("/proc/%d/%s", (int)edge.pid, file), "r");
-	char buf[256];
-	unsigned long long n = 0;
-	while (f && fgets(buf, sizeof buf, f))
-		if (strncmp(buf, line, strlen(line)) == 0)
-			n = strtoull(buf + strlen(line), NULL, 10);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static bool
-sleeps(const char *thread)
+has_slept_since(int thread, uint64_t before)
 {
-	const char *behind_name = strrchr(thread_says(thread, "stat"), ')');
-	return !behind_name || behind_name[1] != ' ' || !strchr("RD", behind_name[2]);
-}
-
-static uint64_t
-times_slept(const char *thread)
-{
-	return proc_number(text("task/%s/status", thread), "voluntary_ctxt_switches:");
+	uint64_t n = 0;
+	char state = clock_thread_state(edge.pid, thread, &n);
+	return !strchr("RD", state) || n != before;
 }
 
 /* A request is counted at the beginning of a turn of its worker, which may stand still in it for a while. Each
@@ -763,8 +744,9 @@ await_turns(void)
 	for (struct dirent *e; d && (e = readdir(d));) {
 		if (strcmp(thread_says(e->d_name, "comm"), "worker") != 0)
 			continue;
-		uint64_t before = times_slept(e->d_name);
-		wait_until(sleeps(e->d_name) || times_slept(e->d_name) != before);
+		uint64_t before = 0;
+		clock_thread_state(edge.pid, atoi(e->d_name), &before);
+		wait_until(has_slept_since(atoi(e->d_name), before));
 	}
 	if (d)
 		closedir(d);
@@ -822,6 +804,20 @@ void
 edge_wait_requests(int n)
 {
 	edge_wait_stat("requests.total", n);
+}
+
+static uint64_t
+proc_number(const char *file, const char *line)
+{
+	FILE *f = fopen(text("/proc/%d/%s", (int)edge.pid, file), "r");
+	char buf[256];
+	unsigned long long n = 0;
+	while (f && fgets(buf, sizeof buf, f))
+		if (strncmp(buf, line, strlen(line)) == 0)
+			n = strtoull(buf + strlen(line), NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
 }
 
 uint64_t

@@ -44,6 +44,9 @@ void clock_goes_on(int64_t times);
 /* The environment that a proxy needs to live by the test's clock; false: there is none. */
 bool clock_is_lent(const char **preload, const char **shared);
 
+/* Of a thread: 'R', 'S', ...; 'X' when it is gone. Adds to *slept how often it has gone to sleep. */
+char clock_thread_state(int pid, int tid, uint64_t *slept);
+
 /* A number of /stats that may come down again; all others only grow. */
 bool stat_is_gauge(const char *path);
 

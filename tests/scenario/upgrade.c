@@ -508,13 +508,19 @@ has_ended(pid_t pid)
 	return !state || state == 'Z';
 }
 
-/* By a connection that the old process has; the answer is told when it comes. */
-static struct answer
-purge_by(struct client *c, const char *query)
+static void
+ask_to_purge(struct client *c, const char *query)
 {
 	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
 			    "Content-Length: 0\r\n\r\n",
 			    query));
+}
+
+/* By a connection that the old process has; the answer is told when it comes. */
+static struct answer
+purge_by(struct client *c, const char *query)
+{
+	ask_to_purge(c, query);
 	return client_read(c, "POST");
 }
 
@@ -1127,9 +1133,7 @@ SCENARIO("what is purged while a new process hangs is durable when that is given
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", OPEN), F_OK) == 0);
 	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?%s&%s HTTP/1.1\r\nHost: localhost\r\n"
-			    "Content-Length: 0\r\n\r\n",
-			    url_of("/x"), url_of("/y")));
+	ask_to_purge(c, text("%s&%s", url_of("/x"), url_of("/y")));
 	clock_advance(4000);
 	wait_until(edge_said("the upgrade has failed"));
 	struct answer a = client_read(c, "POST");
@@ -1159,9 +1163,7 @@ SCENARIO(
 	edge_signal(SIGUSR2);
 	wait_until(access(mark("at", OPEN), F_OK) == 0);
 	struct client *c = client_open_to(edge_admin_port());
-	client_send(c, text("POST /purge?%s HTTP/1.1\r\nHost: localhost\r\n"
-			    "Content-Length: 0\r\n\r\n",
-			    url_of("/x")));
+	ask_to_purge(c, url_of("/x"));
 	clock_advance(5000);
 	struct answer a = client_read(c, "POST");
 	expect_status(a, 503);
